@@ -49,11 +49,19 @@ def NA_WindowAttr : AttrDef<NA_Dialect, "Window"> {
     ArrayRefParameter<"int64_t", "dilation per axis">:$dilation,
     ArrayRefParameter<"bool", "causal mask per axis">:$causal);
   let builders = [
+    // Empty lists stand for their defaults.
     AttrBuilder<(ins "::llvm::ArrayRef<int64_t>":$size,
                      CArg<"::llvm::ArrayRef<int64_t>", "{}">:$stride,
                      CArg<"::llvm::ArrayRef<int64_t>", "{}">:$dilation,
-                     CArg<"::llvm::ArrayRef<bool>", "{}">:$causal)>
+                     CArg<"::llvm::ArrayRef<bool>", "{}">:$causal), [{
+      ::llvm::SmallVector<int64_t, 3> ones(size.size(), 1);
+      ::llvm::SmallVector<bool, 3> falses(size.size(), false);
+      return $_get($_ctxt, size, stride.empty() ? ::llvm::ArrayRef<int64_t>(ones) : stride,
+                   dilation.empty() ? ::llvm::ArrayRef<int64_t>(ones) : dilation,
+                   causal.empty() ? ::llvm::ArrayRef<bool>(falses) : causal);
+    }]>
   ];
+  let skipDefaultBuilders = 1;
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -101,8 +109,11 @@ def NA_ScheduleAttr : AttrDef<NA_Dialect, "Schedule"> {
                      "::llvm::ArrayRef<int64_t>":$queryTile,
                      "::llvm::ArrayRef<int64_t>":$keyTile,
                      CArg<"::llvm::ArrayRef<int64_t>", "{}">:$warpgroupTile,
-                     CArg<"int64_t", "0">:$stages)>
+                     CArg<"int64_t", "0">:$stages), [{
+      return $_get($_ctxt, target, queryTile, keyTile, warpgroupTile, stages);
+    }]>
   ];
+  let skipDefaultBuilders = 1;
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
 }
