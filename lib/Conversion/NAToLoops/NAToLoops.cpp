@@ -492,7 +492,9 @@ class MergeLowering : public LoopBuilder {
 public:
   MergeLowering(RewriterBase &rewriter, MergeOp op)
       : LoopBuilder(rewriter, op,
-                    getAccumulatorFor(getFloatType(op.getLses().front()))),
+                    getAccumulatorFor(getFloatType(op.getLses().front()).isF64()
+                                          ? getFloatType(op.getLses().front())
+                                          : getFloatType(op.getOutput()))),
         op(op) {}
 
   void lower() {
@@ -548,7 +550,7 @@ private:
 constexpr StringLiteral opNames[] = {"attention", "qk", "av", "merge"};
 
 struct ConvertNAToLoops
-    : public na::impl::ConvertNAToLoopsPassBase<ConvertNAToLoops> {
+    : public mlir::na::impl::ConvertNAToLoopsPassBase<ConvertNAToLoops> {
   using ConvertNAToLoopsPassBase::ConvertNAToLoopsPassBase;
 
   LogicalResult initialize(MLIRContext *context) override {
@@ -557,7 +559,7 @@ struct ConvertNAToLoops
         return emitError(UnknownLoc::get(context))
                << "convert-na-to-loops: unknown operation '" << name
                << "' in option 'ops'; expected one of "
-               << llvm::join(opNames, ", ");
+               << llvm::join(ArrayRef(opNames), ", ");
     return success();
   }
 
