@@ -12,6 +12,7 @@
 #include "na/Dialect/NA/IR/NA.h"
 #include "na/Dialect/NA/Interfaces/BufferizableOpInterfaceImpl.h"
 #include "na/Dialect/NA/Transforms/Passes.h"
+#include "na/Pipelines/Pipelines.h"
 
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -30,4 +31,5 @@ void mlir::na::registerAllPasses() {
   mlir::registerAllPasses();
   registerNAConversionPasses();
   registerNAPasses();
+  registerPipelines();
 }
