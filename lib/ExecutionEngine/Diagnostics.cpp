@@ -7,6 +7,7 @@
 
 #include "na/ExecutionEngine/Diagnostics.h"
 
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Location.h"
 #include "llvm/Support/raw_ostream.h"
 

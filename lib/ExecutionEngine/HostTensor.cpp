@@ -140,7 +140,7 @@ llvm::Expected<HostTensor> HostTensor::allocate(StringRef name,
   auto fail = [&](const char *why) {
     return llvm::createStringError(
         llvm::formatv("cannot allocate '{0}' of {1}x{2}: {3}", name,
-                      formatShape(shape), na::getName(type), why));
+                      formatShape(shape), mlir::na::getName(type), why));
   };
   HostTensor tensor;
   tensor.name = name.str();
@@ -247,7 +247,8 @@ void HostTensor::fillRandom(uint64_t seed) {
   auto draw = [&](int64_t index) { return mix(stream + index); };
   if (!isFloat(type)) {
     for (int64_t i = 0; i < numElements; ++i)
-      set(i, static_cast<double>(draw(i) >> (type == ElementType::I1 ? 63 : 61)));
+      set(i,
+          static_cast<double>(draw(i) >> (type == ElementType::I1 ? 63 : 61)));
     return;
   }
   // Box-Muller, two numbers at a time.

@@ -65,17 +65,16 @@ void initializeNativeTarget() {
 llvm::Error runPasses(ModuleOp module, const JITOptions &options) {
   ErrorCollector errors(module.getContext());
   StringRef pipeline = StringRef(options.pipeline).trim();
-  if (pipeline.consume_front("builtin.module(") &&
-      !pipeline.consume_back(")"))
+  if (pipeline.consume_front("builtin.module(") && !pipeline.consume_back(")"))
     return llvm::createStringError("pass pipeline '" + options.pipeline +
                                    "' lacks its closing parenthesis");
   PassManager manager(module.getContext(), ModuleOp::getOperationName());
   std::string message;
   llvm::raw_string_ostream stream(message);
   if (failed(parsePassPipeline(pipeline, manager, stream)))
-    return llvm::createStringError("invalid pass pipeline '" +
-                                   options.pipeline + "': " +
-                                   errors.take(StringRef(message).trim()));
+    return llvm::createStringError(
+        "invalid pass pipeline '" + options.pipeline +
+        "': " + errors.take(StringRef(message).trim()));
   if (options.configurePasses)
     options.configurePasses(manager);
   if (failed(manager.run(module)))
@@ -93,8 +92,7 @@ void addPackedFunction(llvm::Function &function, StringRef name) {
   llvm::Function *packed =
       llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage,
                              packedPrefix + name, function.getParent());
-  llvm::IRBuilder<> builder(
-      llvm::BasicBlock::Create(context, "entry", packed));
+  llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "entry", packed));
   auto slot = [&](unsigned index) {
     llvm::Value *address = builder.CreateConstGEP1_64(
         pointer, packed->getArg(0), static_cast<uint64_t>(index));
@@ -275,6 +273,4 @@ llvm::Error JITModule::invoke(StringRef function,
   return llvm::Error::success();
 }
 
-std::string mlir::na::getHostCPU() {
-  return llvm::sys::getHostCPUName().str();
-}
+std::string mlir::na::getHostCPU() { return llvm::sys::getHostCPUName().str(); }

@@ -209,8 +209,6 @@ extern "C" void naParallelFor(int64_t count,
   Team::get().parallelFor(count, body, ctx);
 }
 
-extern "C" void naSetNumThreads(int count) {
-  Team::get().setNumThreads(count);
-}
+extern "C" void naSetNumThreads(int count) { Team::get().setNumThreads(count); }
 
 extern "C" int naGetNumThreads() { return Team::get().getNumThreads(); }

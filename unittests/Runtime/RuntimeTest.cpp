@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "na/Runtime/HalfFloat.h"
 #include "na/Runtime/Runtime.h"
+#include "na/Runtime/HalfFloat.h"
 #include "llvm/ADT/APFloat.h"
 #include "gtest/gtest.h"
 
@@ -65,8 +65,7 @@ TEST_F(ThreadCount, EveryIndexIsVisitedOnce) {
 }
 
 TEST_F(ThreadCount, NegativeCountDoesNothing) {
-  naParallelFor(
-      -1, [](int64_t, int64_t, void *) { FAIL(); }, nullptr);
+  naParallelFor(-1, [](int64_t, int64_t, void *) { FAIL(); }, nullptr);
 }
 
 TEST_F(ThreadCount, SeveralThreadsTakePart) {
@@ -81,7 +80,8 @@ TEST_F(ThreadCount, SeveralThreadsTakePart) {
       [](int64_t begin, int64_t, void *ctx) {
         auto *context = static_cast<Context *>(ctx);
         ++context->arrived;
-        auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        auto limit =
+            std::chrono::steady_clock::now() + std::chrono::seconds(20);
         while (context->arrived < 2 && std::chrono::steady_clock::now() < limit)
           std::this_thread::yield();
         context->together[begin] = context->arrived == 2;
@@ -126,8 +126,7 @@ TEST_F(ThreadCount, NestedCallsRunInline) {
                 if (std::this_thread::get_id() != nested->thread)
                   ++nested->context->elsewhere;
                 Visits::body(nested->outer * 10 + begin,
-                             nested->outer * 10 + end,
-                             &nested->context->inner);
+                             nested->outer * 10 + end, &nested->context->inner);
               },
               &nested);
         }
