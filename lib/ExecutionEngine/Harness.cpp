@@ -159,6 +159,9 @@ llvm::Expected<Harness> Harness::create(ModuleOp module, StringRef entryName,
   if (module.lookupSymbol(harnessName))
     return llvm::createStringError("the name '" + harnessName +
                                    "' is taken by the program");
+  module.getContext()
+      ->loadDialect<bufferization::BufferizationDialect, func::FuncDialect,
+                    memref::MemRefDialect, tensor::TensorDialect>();
   Harness harness;
   SmallVector<Type> argumentTypes, returnedTypes;
   for (BlockArgument argument : entry.getArguments()) {
@@ -191,9 +194,9 @@ llvm::Expected<Harness> Harness::create(ModuleOp module, StringRef entryName,
       return unsupported("result '" + name + "'", resultType);
     resultTypes.push_back(type);
     bool isLse = returnOp && isLseResult(returnOp.getOperand(index));
-    harness.outputs.push_back({name, *mlir::na::getElementType(type.getElementType()),
-                               SmallVector<int64_t>(type.getShape()),
-                               std::nullopt, isLse});
+    harness.outputs.push_back(
+        {name, *mlir::na::getElementType(type.getElementType()),
+         SmallVector<int64_t>(type.getShape()), std::nullopt, isLse});
     if (type.hasStaticShape())
       argumentTypes.push_back(type);
     else

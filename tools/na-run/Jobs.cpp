@@ -53,16 +53,14 @@ static llvm::Expected<llvm::json::Object> runJob(StringRef line,
       return text.takeError();
     return llvm::json::Object{{"ok", true}, {"mlir", *text}};
   }
-  llvm::Expected<Report> report =
-      runProgram(*options, context, /*quiet=*/true);
+  llvm::Expected<Report> report = runProgram(*options, context, /*quiet=*/true);
   if (!report)
     return report.takeError();
   return toJSON(*report);
 }
 
-llvm::Expected<bool> run::runJobs(StringRef path,
-                                  const DialectRegistry &registry,
-                                  raw_ostream &os) {
+llvm::Expected<bool>
+run::runJobs(StringRef path, const DialectRegistry &registry, raw_ostream &os) {
   std::string message;
   std::unique_ptr<llvm::MemoryBuffer> file = openInputFile(path, &message);
   if (!file)
@@ -75,8 +73,8 @@ llvm::Expected<bool> run::runJobs(StringRef path,
     // A context keeps every type and attribute that it has ever seen; a new one
     // now and then keeps the memory bounded.
     if (done++ % 64 == 0) {
-      context = std::make_unique<MLIRContext>(
-          registry, MLIRContext::Threading::DISABLED);
+      context = std::make_unique<MLIRContext>(registry,
+                                              MLIRContext::Threading::DISABLED);
       context->printOpOnDiagnostic(false);
     }
     llvm::Expected<llvm::json::Object> result = runJob(*line, *context);
@@ -84,7 +82,8 @@ llvm::Expected<bool> run::runJobs(StringRef path,
     if (result)
       json = std::move(*result);
     else
-      json = {{"ok", false}, {"error", llvm::toString(result.takeError())}};
+      json = llvm::json::Object{{"ok", false},
+                                {"error", llvm::toString(result.takeError())}};
     json["job"] = line.line_number();
     allPassed &= json.getBoolean("ok").value_or(false);
     os << llvm::json::Value(std::move(json)) << "\n";

@@ -153,11 +153,10 @@ llvm::Expected<double> measure(MLIRContext &context, const Blocking &blocking) {
   int threads = naGetNumThreads();
   for (int i = 0; i < threads; ++i) {
     Panels panels;
-    for (auto [tensor, shape] :
-         {std::pair<HostTensor &, SmallVector<int64_t>>{
-              panels.a, {depth, blocking.rows}},
-          {panels.b, {depth, columns}},
-          {panels.c, {blocking.rows, columns}}}) {
+    for (auto [tensor, shape] : {std::pair<HostTensor &, SmallVector<int64_t>>{
+                                     panels.a, {depth, blocking.rows}},
+                                 {panels.b, {depth, columns}},
+                                 {panels.c, {blocking.rows, columns}}}) {
       llvm::Expected<HostTensor> allocated =
           HostTensor::allocate("panel", ElementType::F32, shape);
       if (!allocated)

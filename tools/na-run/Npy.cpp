@@ -30,10 +30,9 @@ namespace {
 /// The type strings that stand for a type; the first one is written.
 ArrayRef<StringRef> getTypeStrings(ElementType type) {
   static const StringRef f64[] = {"<f8"}, f32[] = {"<f4"}, f16[] = {"<f2"},
-                         bf16[] = {"<u2", "<V2", "|V2"},
-                         i64[] = {"<i8", "<u8"}, i32[] = {"<i4", "<u4"},
-                         i16[] = {"<i2", "<u2"}, i8[] = {"|i1", "|u1"},
-                         i1[] = {"|b1", "|u1", "|i1"};
+                         bf16[] = {"<u2", "<V2", "|V2"}, i64[] = {"<i8", "<u8"},
+                         i32[] = {"<i4", "<u4"}, i16[] = {"<i2", "<u2"},
+                         i8[] = {"|i1", "|u1"}, i1[] = {"|b1", "|u1", "|i1"};
   switch (type) {
   case ElementType::F64:
     return f64;
@@ -81,7 +80,8 @@ bool splitFile(StringRef file, StringRef &header, StringRef &data) {
          !header.starts_with("{") || !header.rtrim().ends_with("}") ||
          shape == StringRef::npos ||
          !header.substr(shape + 7).ltrim(' ').starts_with(":") ||
-         llvm::any_of(header.drop_back(), [](char c) { return !isPrint(c); });
+         llvm::any_of(header.drop_back(),
+                      [](char c) { return !llvm::isPrint(c); });
 }
 
 /// Copies column-major data to row-major.
@@ -141,8 +141,8 @@ llvm::Expected<HostTensor> run::readNpy(StringRef path, StringRef name,
   }
   if (!llvm::is_contained(getTypeStrings(type), descr))
     return fail("it holds '" + descr + "', but " + getName(type) +
-                " is stored as '" +
-                llvm::join(getTypeStrings(type), "' or '") + "'");
+                " is stored as '" + llvm::join(getTypeStrings(type), "' or '") +
+                "'");
   SmallVector<int64_t> shape;
   for (std::size_t size : sizes) {
     if (size > static_cast<std::size_t>(std::numeric_limits<int64_t>::max()))

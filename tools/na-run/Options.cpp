@@ -51,105 +51,138 @@ The exit code is 1 if anything fails, a verification included.
 
 namespace {
 
-cl::OptionCategory programCategory("Program: a file, or one of these problems");
-cl::OptionCategory compileCategory("Compilation");
-cl::OptionCategory dataCategory("Data");
-cl::OptionCategory actionCategory("What to do beside running");
-
 using Text = cl::opt<std::string>;
 
-Text file(cl::Positional, cl::desc("[program.mlir]"), cl::cat(programCategory));
-Text entry("entry", cl::value_desc("function"), cl::cat(programCategory),
-           cl::desc("Function of the file to run (default: the only public "
-                    "one, or main)"));
-Text shape("shape", cl::value_desc("XxYxZ"), cl::cat(programCategory),
-           cl::desc("Tokens per axis, 1 to 3 axes"));
-Text window("window", cl::value_desc("XxYxZ"), cl::cat(programCategory),
-            cl::desc("Keys that a query sees, per axis"));
-Text stride("stride", cl::value_desc("XxYxZ"), cl::cat(programCategory),
-            cl::desc("Queries that share a window, per axis (default: 1)"));
-Text dilation("dilation", cl::value_desc("XxYxZ"), cl::cat(programCategory),
-              cl::desc("Distance of neighbouring keys, per axis (default: 1)"));
-Text causal("causal", cl::value_desc("t,f,.."), cl::cat(programCategory),
-            cl::desc("Whether later keys are hidden, per axis (default: f)"));
-cl::opt<int64_t> batch("batch", cl::init(1), cl::cat(programCategory),
-                       cl::desc("Batch size (default: 1)"));
-cl::opt<int64_t> heads("heads", cl::init(1), cl::cat(programCategory),
-                       cl::desc("Query heads (default: 1)"));
-cl::opt<int64_t> kvHeads("kv-heads", cl::init(0), cl::cat(programCategory),
-                         cl::desc("Key and value heads, a divisor of --heads "
-                                  "(default: --heads)"));
-cl::opt<int64_t> headDim("head-dim", cl::init(32), cl::cat(programCategory),
-                         cl::desc("Features of queries and keys (default: "
-                                  "32)"));
-cl::opt<int64_t> valueDim("value-dim", cl::init(0), cl::cat(programCategory),
-                          cl::desc("Features of values (default: "
-                                   "--head-dim)"));
-cl::opt<double> scale("scale", cl::cat(programCategory),
-                      cl::desc("Factor of the scores (default: "
-                               "1/sqrt(--head-dim))"));
-cl::opt<int64_t> extraKV("extra-kv", cl::init(0), cl::cat(programCategory),
-                         cl::desc("Additional keys that every query sees "
-                                  "(default: 0)"));
-Text bias("bias", cl::ValueOptional, cl::value_desc("dtype"),
-          cl::cat(programCategory),
-          cl::desc("Add a relative position bias (default type: f32, f64 for "
-                   "--dtype=f64)"));
-Text dtype("dtype", cl::init("f32"), cl::value_desc("dtype"),
-           cl::cat(programCategory),
-           cl::desc("Element type: f64, f32, f16 or bf16 (default: f32)"));
-cl::opt<bool> lse("lse", cl::init(true), cl::cat(programCategory),
-                  cl::desc("Also return the log-sum-exp (default: true)"));
-cl::opt<bool> dynamic("dynamic", cl::cat(programCategory),
-                      cl::desc("Compile with dynamic batch and token sizes"));
+/// LLVM has an option `threads`, and hundreds more that are of no use here.
+struct ForgetOptionsOfLLVM {
+  ForgetOptionsOfLLVM() { cl::ResetCommandLineParser(); }
+};
 
-Text target("target", cl::init("cpu"), cl::cat(compileCategory),
-            cl::desc("Machine to compile for: cpu (default)"));
-Text pipeline("pipeline", cl::init("fused"), cl::cat(compileCategory),
-              cl::desc("Lowering: naive (plain loops), unfused (scores in "
-                       "memory) or fused (default)"));
-Text queryTile("query-tile", cl::value_desc("XxYxZ"), cl::cat(compileCategory),
-               cl::desc("Queries per tile, instead of the compiler's choice; "
-                        "needs --key-tile"));
-Text keyTile("key-tile", cl::value_desc("XxYxZ"), cl::cat(compileCategory),
-             cl::desc("Keys per step, instead of the compiler's choice; needs "
-                      "--query-tile"));
-cl::list<std::string>
-    printAfter("print-ir-after", cl::CommaSeparated, cl::value_desc("pass,.."),
-               cl::cat(compileCategory),
-               cl::desc("Print the program after these passes, or after 'all'"));
-cl::opt<bool> emitMLIR("emit-mlir", cl::cat(compileCategory),
-                       cl::desc("Print the program and stop"));
+struct Flags {
+  ForgetOptionsOfLLVM first;
 
-cl::list<std::string>
-    inputs("inputs", cl::CommaSeparated, cl::value_desc("name=file.npy,.."),
-           cl::cat(dataCategory),
-           cl::desc("Arguments to read (with flags: q, k, v, bias, ek, ev); the "
-                    "others are random. bf16 arrays are 16-bit patterns"));
-cl::list<std::string>
-    outputs("outputs", cl::CommaSeparated, cl::value_desc("name=file.npy,.."),
-            cl::cat(dataCategory),
-            cl::desc("Results to write (with flags: o, lse)"));
-cl::opt<uint64_t> seed("seed", cl::init(0), cl::cat(dataCategory),
-                       cl::desc("Seed of the random inputs (default: 0)"));
+  cl::OptionCategory programCategory{
+      "Program: a file, or one of these problems"};
+  cl::OptionCategory compileCategory{"Compilation"};
+  cl::OptionCategory dataCategory{"Data"};
+  cl::OptionCategory actionCategory{"What to do beside running"};
+  Text file{cl::Positional, cl::desc("[program.mlir]"),
+            cl::cat(programCategory)};
+  Text entry{"entry", cl::value_desc("function"), cl::cat(programCategory),
+             cl::desc("Function of the file to run (default: the only public "
+                      "one, or main)")};
+  Text shape{"shape", cl::value_desc("XxYxZ"), cl::cat(programCategory),
+             cl::desc("Tokens per axis, 1 to 3 axes")};
+  Text window{"window", cl::value_desc("XxYxZ"), cl::cat(programCategory),
+              cl::desc("Keys that a query sees, per axis")};
+  Text stride{"stride", cl::value_desc("XxYxZ"), cl::cat(programCategory),
+              cl::desc("Queries that share a window, per axis (default: 1)")};
+  Text dilation{
+      "dilation", cl::value_desc("XxYxZ"), cl::cat(programCategory),
+      cl::desc("Distance of neighbouring keys, per axis (default: 1)")};
+  Text causal{"causal", cl::value_desc("t,f,.."), cl::cat(programCategory),
+              cl::desc("Whether later keys are hidden, per axis (default: f)")};
+  cl::opt<int64_t> batch{"batch", cl::value_desc("n"), cl::init(1),
+                         cl::cat(programCategory),
+                         cl::desc("Batch size (default: 1)")};
+  cl::opt<int64_t> heads{"heads", cl::value_desc("n"), cl::init(1),
+                         cl::cat(programCategory),
+                         cl::desc("Query heads (default: 1)")};
+  cl::opt<int64_t> kvHeads{"kv-heads", cl::value_desc("n"), cl::init(0),
+                           cl::cat(programCategory),
+                           cl::desc("Key and value heads, a divisor of --heads "
+                                    "(default: --heads)")};
+  cl::opt<int64_t> headDim{"head-dim", cl::value_desc("n"), cl::init(32),
+                           cl::cat(programCategory),
+                           cl::desc("Features of queries and keys (default: "
+                                    "32)")};
+  cl::opt<int64_t> valueDim{"value-dim", cl::value_desc("n"), cl::init(0),
+                            cl::cat(programCategory),
+                            cl::desc("Features of values (default: "
+                                     "--head-dim)")};
+  cl::opt<double> scale{"scale", cl::value_desc("x"), cl::cat(programCategory),
+                        cl::desc("Factor of the scores (default: "
+                                 "1/sqrt(--head-dim))")};
+  cl::opt<int64_t> extraKV{"extra-kv", cl::value_desc("n"), cl::init(0),
+                           cl::cat(programCategory),
+                           cl::desc("Additional keys that every query sees "
+                                    "(default: 0)")};
+  Text bias{"bias", cl::ValueOptional, cl::value_desc("dtype"),
+            cl::cat(programCategory),
+            cl::desc("Add a relative position bias (default type: f32, f64 for "
+                     "--dtype=f64)")};
+  Text dtype{"dtype", cl::init("f32"), cl::value_desc("dtype"),
+             cl::cat(programCategory),
+             cl::desc("Element type: f64, f32, f16 or bf16 (default: f32)")};
+  cl::opt<bool> lse{"lse", cl::init(true), cl::cat(programCategory),
+                    cl::desc("Also return the log-sum-exp (default: true)")};
+  cl::opt<bool> dynamic{"dynamic", cl::cat(programCategory),
+                        cl::desc("Compile with dynamic batch and token sizes")};
+  Text target{"target", cl::value_desc("name"), cl::init("cpu"),
+              cl::cat(compileCategory),
+              cl::desc("Machine to compile for: cpu (default)")};
+  Text pipeline{"pipeline", cl::value_desc("name"), cl::init("fused"),
+                cl::cat(compileCategory),
+                cl::desc("Lowering: naive (plain loops), unfused (scores in "
+                         "memory) or fused (default)")};
+  Text queryTile{"query-tile", cl::value_desc("XxYxZ"),
+                 cl::cat(compileCategory),
+                 cl::desc("Queries per tile, instead of the compiler's choice; "
+                          "needs --key-tile")};
+  Text keyTile{
+      "key-tile", cl::value_desc("XxYxZ"), cl::cat(compileCategory),
+      cl::desc("Keys per step, instead of the compiler's choice; needs "
+               "--query-tile")};
+  cl::list<std::string> printAfter{
+      "print-ir-after", cl::CommaSeparated, cl::value_desc("pass,.."),
+      cl::cat(compileCategory),
+      cl::desc("Print the program after these passes, or after 'all'")};
+  cl::opt<bool> emitMLIR{"emit-mlir", cl::cat(compileCategory),
+                         cl::desc("Print the program and stop")};
+  cl::list<std::string> inputs{
+      "inputs", cl::CommaSeparated, cl::value_desc("name=file.npy,.."),
+      cl::cat(dataCategory),
+      cl::desc("Arguments to read (with flags: q, k, v, bias, ek, ev); the "
+               "others are random. bf16 arrays are 16-bit patterns")};
+  cl::list<std::string> outputs{
+      "outputs", cl::CommaSeparated, cl::value_desc("name=file.npy,.."),
+      cl::cat(dataCategory), cl::desc("Results to write (with flags: o, lse)")};
+  cl::opt<uint64_t> seed{"seed", cl::value_desc("n"), cl::init(0),
+                         cl::cat(dataCategory),
+                         cl::desc("Seed of the random inputs (default: 0)")};
+  cl::opt<bool> verify{"verify", cl::cat(actionCategory),
+                       cl::desc("Compare with the naive lowering of the same "
+                                "program")};
+  cl::opt<bool> bench{"bench", cl::cat(actionCategory),
+                      cl::desc("Time the program")};
+  cl::opt<int> runs{"runs", cl::value_desc("n"), cl::init(20),
+                    cl::cat(actionCategory),
+                    cl::desc("Timed runs at least (default: 20)")};
+  cl::opt<bool> cold{"cold", cl::cat(actionCategory),
+                     cl::desc("Flush the caches before each timed run")};
+  cl::opt<int> threads{"threads", cl::value_desc("n"), cl::init(0),
+                       cl::cat(actionCategory),
+                       cl::desc("Threads to run on (default: one per CPU)")};
+  Text json{"json", cl::ValueOptional, cl::value_desc("file"),
+            cl::cat(actionCategory),
+            cl::desc("Report as JSON, to the file or to standard output")};
+  Text jobs{"jobs", cl::value_desc("file.jsonl"), cl::cat(actionCategory),
+            cl::desc("Run many problems: each line holds {\"args\": [\"--shape="
+                     "..\", ..]}; prints a line of JSON for each")};
 
-cl::opt<bool> verify("verify", cl::cat(actionCategory),
-                     cl::desc("Compare with the naive lowering of the same "
-                              "program"));
-cl::opt<bool> bench("bench", cl::cat(actionCategory),
-                    cl::desc("Time the program"));
-cl::opt<int> runs("runs", cl::init(20), cl::cat(actionCategory),
-                  cl::desc("Timed runs at least (default: 20)"));
-cl::opt<bool> cold("cold", cl::cat(actionCategory),
-                   cl::desc("Flush the caches before each timed run"));
-cl::opt<int> threads("threads", cl::init(0), cl::cat(actionCategory),
-                     cl::desc("Threads to run on (default: one per CPU)"));
-Text json("json", cl::ValueOptional, cl::value_desc("file"),
-          cl::cat(actionCategory),
-          cl::desc("Report as JSON, to the file or to standard output"));
-Text jobs("jobs", cl::value_desc("file.jsonl"), cl::cat(actionCategory),
-          cl::desc("Run many problems: each line holds {\"args\": [\"--shape="
-                   "..\", ..]}; prints a line of JSON for each"));
+  static Flags &get() {
+    static Flags flags;
+    return flags;
+  }
+
+  // These read the values of the last command line.
+  llvm::Expected<std::vector<int64_t>>
+  parseAxes(const Text &option, size_t rank, int64_t byDefault) const;
+  llvm::Expected<std::vector<bool>> parseCausal(size_t rank) const;
+  llvm::Expected<Problem> parseProblem() const;
+  llvm::Error checkCombination() const;
+  llvm::Expected<Options> getOptions() const;
+};
 
 template <typename... Args>
 llvm::Error fail(const char *format, Args &&...args) {
@@ -173,8 +206,8 @@ llvm::Expected<std::vector<int64_t>> parseBox(const Text &option) {
 }
 
 /// A list with one entry per axis; `rank` entries of `byDefault` if not given.
-llvm::Expected<std::vector<int64_t>> parseAxes(const Text &option, size_t rank,
-                                               int64_t byDefault) {
+llvm::Expected<std::vector<int64_t>>
+Flags::parseAxes(const Text &option, size_t rank, int64_t byDefault) const {
   if (option.getNumOccurrences() == 0)
     return std::vector<int64_t>(rank, byDefault);
   llvm::Expected<std::vector<int64_t>> box = parseBox(option);
@@ -185,7 +218,7 @@ llvm::Expected<std::vector<int64_t>> parseAxes(const Text &option, size_t rank,
   return box;
 }
 
-llvm::Expected<std::vector<bool>> parseCausal(size_t rank) {
+llvm::Expected<std::vector<bool>> Flags::parseCausal(size_t rank) const {
   std::vector<bool> values(rank, false);
   if (causal.getNumOccurrences() == 0)
     return values;
@@ -219,7 +252,7 @@ llvm::Error requireAtLeast(StringRef name, int64_t value, int64_t limit) {
   return fail("--{0}={1} is less than {2}", name, value, limit);
 }
 
-llvm::Expected<Problem> parseProblem() {
+llvm::Expected<Problem> Flags::parseProblem() const {
   Problem problem;
   llvm::Expected<std::vector<int64_t>> sizes = parseBox(shape);
   if (!sizes)
@@ -282,8 +315,8 @@ llvm::Expected<Problem> parseProblem() {
     return type.takeError();
   problem.type = *type;
   if (bias.getNumOccurrences()) {
-    problem.bias = problem.type == ElementType::F64 ? ElementType::F64
-                                                    : ElementType::F32;
+    problem.bias =
+        problem.type == ElementType::F64 ? ElementType::F64 : ElementType::F32;
     if (!bias.empty()) {
       llvm::Expected<ElementType> biasType = parseType(bias);
       if (!biasType)
@@ -312,22 +345,24 @@ llvm::Error parseFiles(const cl::list<std::string> &option,
   return llvm::Error::success();
 }
 
-llvm::Error checkCombination() {
+llvm::Error Flags::checkCombination() const {
   if (!file.empty()) {
-    for (cl::Option *option :
-         {static_cast<cl::Option *>(&shape), static_cast<cl::Option *>(&window),
-          static_cast<cl::Option *>(&stride),
-          static_cast<cl::Option *>(&dilation),
-          static_cast<cl::Option *>(&causal),
-          static_cast<cl::Option *>(&batch), static_cast<cl::Option *>(&heads),
-          static_cast<cl::Option *>(&kvHeads),
-          static_cast<cl::Option *>(&headDim),
-          static_cast<cl::Option *>(&valueDim),
-          static_cast<cl::Option *>(&scale),
-          static_cast<cl::Option *>(&extraKV),
-          static_cast<cl::Option *>(&bias), static_cast<cl::Option *>(&dtype),
-          static_cast<cl::Option *>(&lse),
-          static_cast<cl::Option *>(&dynamic)})
+    for (const cl::Option *option : {static_cast<const cl::Option *>(&shape),
+                                     static_cast<const cl::Option *>(&window),
+                                     static_cast<const cl::Option *>(&stride),
+                                     static_cast<const cl::Option *>(&dilation),
+                                     static_cast<const cl::Option *>(&causal),
+                                     static_cast<const cl::Option *>(&batch),
+                                     static_cast<const cl::Option *>(&heads),
+                                     static_cast<const cl::Option *>(&kvHeads),
+                                     static_cast<const cl::Option *>(&headDim),
+                                     static_cast<const cl::Option *>(&valueDim),
+                                     static_cast<const cl::Option *>(&scale),
+                                     static_cast<const cl::Option *>(&extraKV),
+                                     static_cast<const cl::Option *>(&bias),
+                                     static_cast<const cl::Option *>(&dtype),
+                                     static_cast<const cl::Option *>(&lse),
+                                     static_cast<const cl::Option *>(&dynamic)})
       if (option->getNumOccurrences())
         return fail("--{0} describes a problem, but the program comes from the "
                     "file '{1}'",
@@ -354,52 +389,12 @@ llvm::Error checkCombination() {
   return llvm::Error::success();
 }
 
-} // namespace
-
-/// The error of LLVM's parser, without the program name before it and the
-/// pointer to --help behind it.
-static std::string tidy(StringRef message) {
-  SmallVector<StringRef> lines;
-  message.split(lines, '\n', -1, /*KeepEmpty=*/false);
-  std::string text;
-  for (StringRef line : lines) {
-    line.consume_front("na-run: ");
-    if (line.contains("--help"))
-      line = line.split("  Try:").first;
-    if (!text.empty())
-      text += "; ";
-    text += line.trim();
-  }
-  return text;
-}
-
-llvm::Expected<Options>
-run::parseOptions(ArrayRef<std::string> arguments, bool mayExit) {
-  if (!mayExit)
-    for (StringRef argument : arguments) {
-      StringRef name = argument.ltrim('-');
-      if (argument.starts_with("-") &&
-          (name == "h" || name.starts_with("help") ||
-           name.starts_with("version") || name.starts_with("print-options") ||
-           name.starts_with("print-all-options")))
-        return fail("'{0}' is only available on the command line", argument);
-    }
-  cl::HideUnrelatedOptions({&programCategory, &compileCategory, &dataCategory,
-                            &actionCategory});
-  cl::ResetAllOptionOccurrences();
-  SmallVector<const char *> argv = {"na-run"};
-  for (const std::string &argument : arguments)
-    argv.push_back(argument.c_str());
-  std::string message;
-  llvm::raw_string_ostream errors(message);
-  if (!cl::ParseCommandLineOptions(static_cast<int>(argv.size()), argv.data(),
-                                   overview, &errors))
-    return fail("{0}", tidy(message));
-
+llvm::Expected<Options> Flags::getOptions() const {
   Options options;
   if (!jobs.empty()) {
-    if (argv.size() != 2)
-      return fail("--jobs stands alone: flags go into the jobs");
+    for (const auto &[name, option] : cl::getRegisteredOptions())
+      if (option != &jobs && option->getNumOccurrences())
+        return fail("--jobs stands alone: --{0} goes into the jobs", name);
     options.jobs = jobs;
     return options;
   }
@@ -450,4 +445,47 @@ run::parseOptions(ArrayRef<std::string> arguments, bool mayExit) {
   options.json = json.getNumOccurrences();
   options.jsonFile = json;
   return options;
+}
+
+} // namespace
+
+/// The error of LLVM's parser, without the program name before it and the
+/// pointer to --help behind it.
+static std::string tidy(StringRef message) {
+  SmallVector<StringRef> lines;
+  message.split(lines, '\n', -1, /*KeepEmpty=*/false);
+  std::string text;
+  for (StringRef line : lines) {
+    line.consume_front("na-run: ");
+    if (line.contains("--help"))
+      line = line.split("  Try:").first;
+    if (!text.empty())
+      text += "; ";
+    text += line.trim();
+  }
+  return text;
+}
+
+llvm::Expected<Options> run::parseOptions(ArrayRef<std::string> arguments,
+                                          bool mayExit) {
+  if (!mayExit)
+    for (StringRef argument : arguments) {
+      StringRef name = argument.ltrim('-');
+      if (argument.starts_with("-") &&
+          (name == "h" || name.starts_with("help") ||
+           name.starts_with("version") || name.starts_with("print-options") ||
+           name.starts_with("print-all-options")))
+        return fail("'{0}' is only available on the command line", argument);
+    }
+  Flags &flags = Flags::get();
+  cl::ResetAllOptionOccurrences();
+  SmallVector<const char *> argv = {"na-run"};
+  for (const std::string &argument : arguments)
+    argv.push_back(argument.c_str());
+  std::string message;
+  llvm::raw_string_ostream errors(message);
+  if (!cl::ParseCommandLineOptions(static_cast<int>(argv.size()), argv.data(),
+                                   overview, &errors))
+    return fail("{0}", tidy(message));
+  return flags.getOptions();
 }

@@ -107,13 +107,12 @@ llvm::json::Object run::toJSON(const Report &report) {
       {"cpu", report.cpu},
       {"threads", report.threads},
       {"pipeline", report.pipeline},
-      {"compile_s",
-       llvm::json::Object{{"total", times.total()},
-                          {"passes", times.passes},
-                          {"translate", times.translate},
-                          {"optimize", times.optimize},
-                          {"codegen", times.codegen},
-                          {"link", times.link}}},
+      {"compile_s", llvm::json::Object{{"total", times.total()},
+                                       {"passes", times.passes},
+                                       {"translate", times.translate},
+                                       {"optimize", times.optimize},
+                                       {"codegen", times.codegen},
+                                       {"link", times.link}}},
       {"first_run_s", report.firstRun},
       {"peak_memory_bytes", report.peakMemory}};
   if (!report.checks.empty()) {
@@ -140,15 +139,15 @@ llvm::json::Object run::toJSON(const Report &report) {
   if (report.timing) {
     const Timing &timing = *report.timing;
     double rate = timing.work.total() / timing.median;
-    json["bench"] = llvm::json::Object{
-        {"median_s", timing.median},
-        {"fastest_s", timing.fastest},
-        {"runs", timing.runs},
-        {"attention_flop", timing.work.attention},
-        {"contraction_flop", timing.work.contractions},
-        {"flop_per_s", rate},
-        {"matmul_flop_per_s", timing.matmulRate},
-        {"matmul_share", rate / timing.matmulRate}};
+    json["bench"] =
+        llvm::json::Object{{"median_s", timing.median},
+                           {"fastest_s", timing.fastest},
+                           {"runs", timing.runs},
+                           {"attention_flop", timing.work.attention},
+                           {"contraction_flop", timing.work.contractions},
+                           {"flop_per_s", rate},
+                           {"matmul_flop_per_s", timing.matmulRate},
+                           {"matmul_share", rate / timing.matmulRate}};
   }
   return json;
 }

@@ -110,8 +110,7 @@ static llvm::Expected<Program> parseProgram(const Options &options,
     if (failed(verify(*program.module)))
       return llvm::createStringError(errors.take("invalid program"));
   }
-  llvm::Expected<std::string> entry =
-      findEntry(*program.module, options.entry);
+  llvm::Expected<std::string> entry = findEntry(*program.module, options.entry);
   if (!entry)
     return llvm::createStringError(options.file + ": " +
                                    llvm::toString(entry.takeError()));
@@ -183,6 +182,7 @@ static llvm::Expected<Program> buildProgram(const Problem &problem,
   program.names.inputs = {"q", "k", "v"};
   program.names.outputs = {"o", "lse"};
 
+  context.loadDialect<NADialect, func::FuncDialect>();
   OpBuilder builder(&context);
   Location loc = builder.getUnknownLoc();
   FloatType type = getFloatType(problem.type, builder);
@@ -231,8 +231,7 @@ static llvm::Expected<Program> buildProgram(const Problem &problem,
   program.module = ModuleOp::create(loc);
   builder.setInsertionPointToStart(program.module->getBody());
   auto function = func::FuncOp::create(
-      builder, loc, program.entry,
-      builder.getFunctionType(types, TypeRange()));
+      builder, loc, program.entry, builder.getFunctionType(types, TypeRange()));
   Block *body = builder.createBlock(&function.getBody(), {}, types, locations);
   unsigned next = 3;
   auto take = [&](bool present) {
@@ -269,11 +268,15 @@ static llvm::Error attachSchedule(const Options &options, ModuleOp module) {
   ErrorCollector errors(module.getContext());
   bool found = false;
   module.walk([&](Operation *op) {
-    llvm::TypeSwitch<Operation *>(op).Case<AttentionOp, QKOp, AVOp>(
-        [&](auto structured) {
-          structured.setScheduleAttr(schedule);
-          found = true;
-        });
+    auto attach = [&](auto structured) {
+      if (!structured)
+        return;
+      structured.setScheduleAttr(schedule);
+      found = true;
+    };
+    attach(dyn_cast<AttentionOp>(op));
+    attach(dyn_cast<QKOp>(op));
+    attach(dyn_cast<AVOp>(op));
   });
   if (!found)
     return llvm::createStringError(
@@ -319,9 +322,9 @@ static ElementType findPrecision(ModuleOp module) {
 
 llvm::Expected<Program> run::loadProgram(const Options &options,
                                          MLIRContext &context) {
-  llvm::Expected<Program> program = options.problem
-                                        ? buildProgram(*options.problem, context)
-                                        : parseProgram(options, context);
+  llvm::Expected<Program> program =
+      options.problem ? buildProgram(*options.problem, context)
+                      : parseProgram(options, context);
   if (!program)
     return program;
   if (llvm::Error error = attachSchedule(options, *program->module))
@@ -369,7 +372,8 @@ Work run::countWork(const Program &program, const Options &options) {
   module.walk([&](Operation *op) {
     if (auto attention = dyn_cast<AttentionOp>(op)) {
       work.attention += countAttention(attention);
-    } else if (auto contraction = dyn_cast<linalg::ContractionOpInterface>(op)) {
+    } else if (auto contraction =
+                   dyn_cast<linalg::ContractionOpInterface>(op)) {
       double points = 2;
       for (int64_t size : cast<linalg::LinalgOp>(op).getStaticLoopRanges())
         points *= ShapedType::isDynamic(size) ? 0 : static_cast<double>(size);

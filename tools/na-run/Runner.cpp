@@ -9,6 +9,7 @@
 
 #include "MatmulRate.h"
 #include "Npy.h"
+#include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "na/Runtime/Runtime.h"
@@ -30,9 +31,8 @@ static double secondsSince(Clock::time_point start) {
 }
 
 bool Report::passed() const {
-  return llvm::all_of(checks, [](const OutputCheck &check) {
-    return check.comparison.pass;
-  });
+  return llvm::all_of(
+      checks, [](const OutputCheck &check) { return check.comparison.pass; });
 }
 
 namespace {
@@ -77,9 +77,21 @@ llvm::Expected<Compiled> compile(const Program &program, StringRef pipeline,
   if (!harness)
     return harness.takeError();
   JITOptions options;
-  options.pipeline = (Harness::getPreparation() + ",na-to-cpu{mode=" +
-                      pipeline + "}")
-                         .str();
+  options.pipeline =
+      (Harness::getPreparation() + ",na-to-cpu{mode=" + pipeline + "}").str();
+  // TEMPORARY until na-to-cpu is registered.
+  if (!PassPipelineInfo::lookup("na-to-cpu"))
+    options.pipeline =
+        (Harness::getPreparation() +
+         ",one-shot-bufferize{bufferize-function-boundaries=1 "
+         "function-boundary-type-conversion=identity-layout-map},"
+         "convert-na-to-loops,convert-linalg-to-loops,"
+         "expand-strided-metadata,lower-affine,convert-scf-to-cf,arith-expand{"
+         "include-bf16=0},"
+         "convert-math-to-llvm,convert-math-to-libm,finalize-memref-to-llvm,"
+         "convert-arith-to-llvm,convert-index-to-llvm,convert-func-to-llvm,"
+         "convert-cf-to-llvm,reconcile-unrealized-casts")
+            .str();
   if (!printAfter.empty())
     options.configurePasses = [&](PassManager &manager) {
       auto wanted = [printAfter](Pass *pass, Operation *) {
@@ -92,8 +104,8 @@ llvm::Expected<Compiled> compile(const Program &program, StringRef pipeline,
   llvm::Expected<std::unique_ptr<JITModule>> jit =
       JITModule::compile(*module, options);
   if (!jit)
-    return llvm::createStringError(pipeline + " pipeline: " +
-                                   llvm::toString(jit.takeError()));
+    return llvm::createStringError(
+        pipeline + " pipeline: " + llvm::toString(jit.takeError()));
   return Compiled{std::move(*harness), std::move(*jit)};
 }
 
@@ -109,11 +121,11 @@ template <typename Ports>
 llvm::Error checkNames(const std::map<std::string, std::string> &files,
                        const Ports &ports, const char *option) {
   for (const auto &[name, path] : files)
-    if (llvm::none_of(ports,
-                      [&, &name = name](auto &port) { return port.name == name; }))
-      return llvm::createStringError(llvm::formatv(
-          "--{0}: the program has no '{1}'; it has: {2}", option, name,
-          listNames(ports)));
+    if (llvm::none_of(
+            ports, [&, &name = name](auto &port) { return port.name == name; }))
+      return llvm::createStringError(
+          llvm::formatv("--{0}: the program has no '{1}'; it has: {2}", option,
+                        name, listNames(ports)));
   return llvm::Error::success();
 }
 
@@ -173,8 +185,7 @@ makeDestinations(const Harness &harness) {
   return tensors;
 }
 
-llvm::Expected<std::vector<HostTensor>>
-cloneAll(ArrayRef<HostTensor> tensors) {
+llvm::Expected<std::vector<HostTensor>> cloneAll(ArrayRef<HostTensor> tensors) {
   std::vector<HostTensor> copies;
   for (const HostTensor &tensor : tensors) {
     llvm::Expected<HostTensor> copy = tensor.clone();
@@ -254,13 +265,13 @@ llvm::Error verify(const Program &program, ArrayRef<HostTensor> inputs,
     check.shape = formatShape(result->getShape()) + "x" +
                   getName(result->getType()).str();
     if (result->getShape() != reference->getShape())
-      return llvm::createStringError(
-          "output '" + output.name + "' has shape " + check.shape +
-          ", but the naive lowering gives " +
-          formatShape(reference->getShape()));
+      return llvm::createStringError("output '" + output.name + "' has shape " +
+                                     check.shape +
+                                     ", but the naive lowering gives " +
+                                     formatShape(reference->getShape()));
     ElementType type = getToleranceType(output, program);
-    check.tolerance = output.isLse ? Tolerance::forLse(type)
-                                   : Tolerance::forTensor(type);
+    check.tolerance =
+        output.isLse ? Tolerance::forLse(type) : Tolerance::forTensor(type);
     check.comparison = compare(*result, *reference, check.tolerance);
     report.checks.push_back(std::move(check));
   }
@@ -382,8 +393,7 @@ llvm::Expected<Report> run::runProgram(const Options &options,
   // A program on memrefs may change its arguments.
   std::vector<HostTensor> originals;
   if (options.verify) {
-    llvm::Expected<std::vector<HostTensor>> copies =
-        cloneAll(execution.inputs);
+    llvm::Expected<std::vector<HostTensor>> copies = cloneAll(execution.inputs);
     if (!copies)
       return copies.takeError();
     originals = std::move(*copies);
