@@ -351,7 +351,7 @@ llvm::Expected<std::string> run::printProgram(const Options &options,
     return program.takeError();
   std::string text;
   llvm::raw_string_ostream os(text);
-  program->module->print(os);
+  program->module->print(os, OpPrintingFlags().printNameLocAsPrefix());
   os << "\n";
   return text;
 }
