@@ -14,6 +14,7 @@
 #include "llvm/Support/FormatVariadic.h"
 
 #include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace mlir::na;
@@ -82,31 +83,25 @@ struct Flags {
       cl::desc("Distance of neighbouring keys, per axis (default: 1)")};
   Text causal{"causal", cl::value_desc("t,f,.."), cl::cat(programCategory),
               cl::desc("Whether later keys are hidden, per axis (default: f)")};
-  cl::opt<int64_t> batch{"batch", cl::value_desc("n"), cl::init(1),
-                         cl::cat(programCategory),
-                         cl::desc("Batch size (default: 1)")};
-  cl::opt<int64_t> heads{"heads", cl::value_desc("n"), cl::init(1),
-                         cl::cat(programCategory),
-                         cl::desc("Query heads (default: 1)")};
-  cl::opt<int64_t> kvHeads{"kv-heads", cl::value_desc("n"), cl::init(0),
-                           cl::cat(programCategory),
-                           cl::desc("Key and value heads, a divisor of --heads "
-                                    "(default: --heads)")};
-  cl::opt<int64_t> headDim{"head-dim", cl::value_desc("n"), cl::init(32),
-                           cl::cat(programCategory),
-                           cl::desc("Features of queries and keys (default: "
-                                    "32)")};
-  cl::opt<int64_t> valueDim{"value-dim", cl::value_desc("n"), cl::init(0),
-                            cl::cat(programCategory),
-                            cl::desc("Features of values (default: "
-                                     "--head-dim)")};
-  cl::opt<double> scale{"scale", cl::value_desc("x"), cl::cat(programCategory),
-                        cl::desc("Factor of the scores (default: "
-                                 "1/sqrt(--head-dim))")};
-  cl::opt<int64_t> extraKV{"extra-kv", cl::value_desc("n"), cl::init(0),
-                           cl::cat(programCategory),
-                           cl::desc("Additional keys that every query sees "
-                                    "(default: 0)")};
+  Text batch{"batch", cl::value_desc("n"), cl::cat(programCategory),
+             cl::desc("Batch size (default: 1)")};
+  Text heads{"heads", cl::value_desc("n"), cl::cat(programCategory),
+             cl::desc("Query heads (default: 1)")};
+  Text kvHeads{"kv-heads", cl::value_desc("n"), cl::cat(programCategory),
+               cl::desc("Key and value heads, a divisor of --heads "
+                        "(default: --heads)")};
+  Text headDim{"head-dim", cl::value_desc("n"), cl::cat(programCategory),
+               cl::desc("Features of queries and keys (default: "
+                        "32)")};
+  Text valueDim{"value-dim", cl::value_desc("n"), cl::cat(programCategory),
+                cl::desc("Features of values (default: "
+                         "--head-dim)")};
+  Text scale{"scale", cl::value_desc("x"), cl::cat(programCategory),
+             cl::desc("Factor of the scores (default: "
+                      "1/sqrt(--head-dim))")};
+  Text extraKV{"extra-kv", cl::value_desc("n"), cl::cat(programCategory),
+               cl::desc("Additional keys that every query sees "
+                        "(default: 0)")};
   Text bias{"bias", cl::ValueOptional, cl::value_desc("dtype"),
             cl::cat(programCategory),
             cl::desc("Add a relative position bias (default type: f32, f64 for "
@@ -147,22 +142,19 @@ struct Flags {
   cl::list<std::string> outputs{
       "outputs", cl::CommaSeparated, cl::value_desc("name=file.npy,.."),
       cl::cat(dataCategory), cl::desc("Results to write (with flags: o, lse)")};
-  cl::opt<uint64_t> seed{"seed", cl::value_desc("n"), cl::init(0),
-                         cl::cat(dataCategory),
-                         cl::desc("Seed of the random inputs (default: 0)")};
+  Text seed{"seed", cl::value_desc("n"), cl::cat(dataCategory),
+            cl::desc("Seed of the random inputs (default: 0)")};
   cl::opt<bool> verify{"verify", cl::cat(actionCategory),
                        cl::desc("Compare with the naive lowering of the same "
                                 "program")};
   cl::opt<bool> bench{"bench", cl::cat(actionCategory),
                       cl::desc("Time the program")};
-  cl::opt<int> runs{"runs", cl::value_desc("n"), cl::init(20),
-                    cl::cat(actionCategory),
-                    cl::desc("Timed runs at least (default: 20)")};
+  Text runs{"runs", cl::value_desc("n"), cl::cat(actionCategory),
+            cl::desc("Timed runs at least (default: 20)")};
   cl::opt<bool> cold{"cold", cl::cat(actionCategory),
                      cl::desc("Flush the caches before each timed run")};
-  cl::opt<int> threads{"threads", cl::value_desc("n"), cl::init(0),
-                       cl::cat(actionCategory),
-                       cl::desc("Threads to run on (default: one per CPU)")};
+  Text threads{"threads", cl::value_desc("n"), cl::cat(actionCategory),
+               cl::desc("Threads to run on (default: one per CPU)")};
   Text json{"json", cl::ValueOptional, cl::value_desc("file"),
             cl::cat(actionCategory),
             cl::desc("Report as JSON, to the file or to standard output")};
@@ -246,10 +238,22 @@ llvm::Expected<ElementType> parseType(const Text &option) {
               option.ArgStr, option.getValue());
 }
 
-llvm::Error requireAtLeast(StringRef name, int64_t value, int64_t limit) {
-  if (value >= limit)
+/// Sets `value` from a flag that was given.
+template <typename Number>
+llvm::Error parseNumber(const Text &option, int64_t least, int64_t most,
+                        Number &value) {
+  if (option.getNumOccurrences() == 0)
     return llvm::Error::success();
-  return fail("--{0}={1} is less than {2}", name, value, limit);
+  if (StringRef(option).getAsInteger(10, value))
+    return fail("--{0}={1} is not a number of {2} bits", option.ArgStr,
+                option.getValue(), 8 * sizeof(Number));
+  if (value < static_cast<Number>(least))
+    return fail("--{0}={1} is less than {2}", option.ArgStr, option.getValue(),
+                least);
+  if (value > static_cast<Number>(most))
+    return fail("--{0}={1} is more than {2}", option.ArgStr, option.getValue(),
+                most);
+  return llvm::Error::success();
 }
 
 llvm::Expected<Problem> Flags::parseProblem() const {
@@ -287,28 +291,30 @@ llvm::Expected<Problem> Flags::parseProblem() const {
       return fail("{0}", error->message);
   }
 
-  problem.batch = batch;
-  problem.heads = heads;
-  problem.kvHeads = kvHeads.getNumOccurrences() ? kvHeads : heads;
-  problem.headDim = headDim;
-  problem.valueDim = valueDim.getNumOccurrences() ? valueDim : headDim;
-  problem.extraKV = extraKV;
-  for (auto [name, value, limit] :
-       {std::tuple<const char *, int64_t, int64_t>{"batch", problem.batch, 1},
-        {"heads", problem.heads, 1},
-        {"kv-heads", problem.kvHeads, 1},
-        {"head-dim", problem.headDim, 1},
-        {"value-dim", problem.valueDim, 1},
-        {"extra-kv", problem.extraKV, 0}})
-    if (llvm::Error error = requireAtLeast(name, value, limit))
+  constexpr int64_t most = std::numeric_limits<int64_t>::max();
+  for (auto [option, value] :
+       {std::pair<const Text &, int64_t &>{batch, problem.batch},
+        {heads, problem.heads},
+        {headDim, problem.headDim}})
+    if (llvm::Error error = parseNumber(option, 1, most, value))
       return std::move(error);
+  problem.kvHeads = problem.heads;
+  problem.valueDim = problem.headDim;
+  for (auto [option, value] :
+       {std::pair<const Text &, int64_t &>{kvHeads, problem.kvHeads},
+        {valueDim, problem.valueDim}})
+    if (llvm::Error error = parseNumber(option, 1, most, value))
+      return std::move(error);
+  if (llvm::Error error = parseNumber(extraKV, 0, most, problem.extraKV))
+    return std::move(error);
   if (problem.heads % problem.kvHeads != 0)
     return fail("--heads={0} is not a multiple of --kv-heads={1}",
                 problem.heads, problem.kvHeads);
   if (scale.getNumOccurrences()) {
-    if (!std::isfinite(scale))
-      return fail("--scale must be a finite number");
-    problem.scale = scale;
+    double value;
+    if (StringRef(scale).getAsDouble(value) || !std::isfinite(value))
+      return fail("--scale={0} is not a finite number", scale.getValue());
+    problem.scale = value;
   }
   llvm::Expected<ElementType> type = parseType(dtype);
   if (!type)
@@ -432,15 +438,15 @@ llvm::Expected<Options> Flags::getOptions() const {
     return std::move(error);
   if (llvm::Error error = parseFiles(outputs, options.outputs))
     return std::move(error);
-  options.seed = seed;
-  options.threads = threads;
-  if (threads.getNumOccurrences() && (threads < 1 || threads > 4096))
-    return fail("--threads={0} is not in 1 to 4096", threads.getValue());
+  if (llvm::Error error = parseNumber(
+          seed, 0, std::numeric_limits<int64_t>::max(), options.seed))
+    return std::move(error);
+  if (llvm::Error error = parseNumber(threads, 1, 4096, options.threads))
+    return std::move(error);
+  if (llvm::Error error = parseNumber(runs, 1, 1000000, options.runs))
+    return std::move(error);
   options.verify = verify;
   options.bench = bench;
-  options.runs = runs;
-  if (llvm::Error error = requireAtLeast("runs", runs, 1))
-    return std::move(error);
   options.cold = cold;
   options.json = json.getNumOccurrences();
   options.jsonFile = json;
@@ -449,19 +455,16 @@ llvm::Expected<Options> Flags::getOptions() const {
 
 } // namespace
 
-/// The error of LLVM's parser, without the program name before it and the
-/// pointer to --help behind it.
+/// The error of LLVM's parser on one line, without the name of the program and
+/// the pointer to --help.
 static std::string tidy(StringRef message) {
   SmallVector<StringRef> lines;
   message.split(lines, '\n', -1, /*KeepEmpty=*/false);
   std::string text;
   for (StringRef line : lines) {
     line.consume_front("na-run: ");
-    if (line.contains("--help"))
-      line = line.split("  Try:").first;
-    if (!text.empty())
-      text += "; ";
-    text += line.trim();
+    line = line.split("  Try:").first.split(": See:").first.rtrim(" .!");
+    text += (text.empty() ? "" : "; ") + line.str();
   }
   return text;
 }
@@ -486,6 +489,7 @@ llvm::Expected<Options> run::parseOptions(ArrayRef<std::string> arguments,
   llvm::raw_string_ostream errors(message);
   if (!cl::ParseCommandLineOptions(static_cast<int>(argv.size()), argv.data(),
                                    overview, &errors))
-    return fail("{0}", tidy(message));
+    return fail("{0}", message.empty() ? "a flag has an illegal value"
+                                       : tidy(message));
   return flags.getOptions();
 }
