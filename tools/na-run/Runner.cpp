@@ -83,7 +83,7 @@ llvm::Expected<Compiled> compile(const Program &program, StringRef pipeline,
   if (!PassPipelineInfo::lookup("na-to-cpu"))
     options.pipeline =
         (Harness::getPreparation() +
-         ",one-shot-bufferize{bufferize-function-boundaries=1 "
+         ",convert-elementwise-to-linalg,one-shot-bufferize{bufferize-function-boundaries=1 "
          "function-boundary-type-conversion=identity-layout-map},"
          "convert-na-to-loops,convert-linalg-to-loops,"
          "expand-strided-metadata,lower-affine,convert-scf-to-cf,arith-expand{"
