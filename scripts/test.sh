@@ -36,9 +36,9 @@ lit_tests() {
     "$BUILD/test"
 }
 conformance_tests() {
-  local mode=--sample
-  [[ $full == no ]] || mode=--full
-  "$VENV/bin/python3" test/conformance/run.py $mode --jobs "$JOBS" \
+  local mode="--sample"
+  [[ $full == no ]] || mode="--full"
+  "$VENV/bin/python3" test/conformance/run.py "$mode" --jobs "$JOBS" \
     --na-run "$BUILD/bin/na-run" 2>&1 | tee "$reports/conformance.log"
 }
 
