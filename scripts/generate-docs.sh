@@ -46,9 +46,11 @@ while IFS= read -r file; do
   tblgen -gen-pass-doc "$file" >>"$page"
 done < <(find include/na -name Passes.td | LC_ALL=C sort)
 
-# No page ends in blank lines or holds trailing blanks.
-find "$pages" -name '*.md' -exec sed -i 's/[ \t]*$//' {} +
-find "$pages" -name '*.md' -exec sed -i -e :a -e '/^\n*$/{$d;N;ba' -e '}' {} +
+# A table of contents marker is no Markdown; blanks at ends are noise.
+for page in "$pages"/*/*.md; do
+  sed -e '/^\[TOC\]$/d' -e 's/[ \t]*$//' "$page" | cat -s >"$page.tidy"
+  mv "$page.tidy" "$page"
+done
 
 if [[ $check == no ]]; then
   rm -rf docs/dialects docs/passes
