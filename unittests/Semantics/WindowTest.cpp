@@ -181,8 +181,9 @@ TEST(Window, TableIsWhole) {
             bool ok = !checkAxis(axis, 0, length);
             auto found = seen.find({length, window, stride, dilation, causal});
             ASSERT_EQ(ok, found != seen.end()) << describe(axis, length);
-            if (ok)
+            if (ok) {
               ASSERT_EQ(found->second, 1) << describe(axis, length);
+            }
             legal += ok;
           }
   EXPECT_EQ(legal, table().cases.size());

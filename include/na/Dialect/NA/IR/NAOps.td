@@ -28,7 +28,8 @@ class NA_StructuredOp<string mnemonic, list<Trait> traits = []>
          !listconcat(traits, [
            DestinationStyleOpInterface,
            DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
-           DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface>])> {
+           DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface,
+                                     ["reifyResultShapes"]>])> {
   let hasVerifier = 1;
   code baseClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable();

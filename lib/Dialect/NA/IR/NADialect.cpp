@@ -1,0 +1,37 @@
+//===- NADialect.cpp - The na dialect ---*- C++ -*-===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "na/Dialect/NA/IR/NA.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::na;
+
+#include "na/Dialect/NA/IR/NADialect.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "na/Dialect/NA/IR/NAAttrs.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "na/Dialect/NA/IR/NAOps.cpp.inc"
+
+void NADialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "na/Dialect/NA/IR/NAAttrs.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "na/Dialect/NA/IR/NAOps.cpp.inc"
+      >();
+}

@@ -1,0 +1,336 @@
+//===- NAOps.cpp - Attention operations of the na dialect ---*- C++ -*-===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "NAVerifiers.h"
+#include "na/Dialect/NA/IR/NA.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::na;
+using namespace mlir::na::detail;
+
+static ShapedType shaped(Value value) {
+  return cast<ShapedType>(value.getType());
+}
+
+/// The types of the results that `destinations` call for.
+static SmallVector<Type> resultTypes(ValueRange destinations) {
+  SmallVector<Type> types;
+  for (Value value : destinations)
+    if (value && isa<RankedTensorType>(value.getType()))
+      types.push_back(value.getType());
+  return types;
+}
+
+static std::optional<double> scaleValue(std::optional<APFloat> scale,
+                                        ShapedType query) {
+  if (scale)
+    return scale->convertToDouble();
+  int64_t headDim = query.getShape().back();
+  if (ShapedType::isDynamic(headDim))
+    return std::nullopt;
+  return 1.0 / std::sqrt(static_cast<double>(headDim));
+}
+
+static LogicalResult verifyScale(Operation *op, std::optional<APFloat> scale) {
+  if (!scale || scale->isFinite())
+    return success();
+  return op->emitOpError() << "'scale' is not finite";
+}
+
+/// A last dimension (head dim or value dim) of 0 leaves nothing to attend with.
+static LogicalResult verifyChannels(Operation *op, Named operand) {
+  if (operand.type.getShape().back() != 0)
+    return success();
+  return op->emitOpError() << "'" << operand.name << "' dimension "
+                           << operand.type.getRank() - 1
+                           << " (channels) is 0, expected at least 1";
+}
+
+static LogicalResult verifySchedule(Operation *op, ScheduleAttr schedule,
+                                    WindowAttr window) {
+  if (!schedule || int64_t(schedule.getQueryTile().size()) == window.getRank())
+    return success();
+  return op->emitOpError() << "'schedule' is for "
+                           << schedule.getQueryTile().size()
+                           << " axes, expected " << window.getRank();
+}
+
+//===----------------------------------------------------------------------===//
+// AttentionOp
+//===----------------------------------------------------------------------===//
+
+MutableOperandRange AttentionOp::getDpsInitsMutable() {
+  // Output and lse are neighbouring operands, so one range covers both.
+  unsigned first = getODSOperandIndexAndLength(6).first;
+  return MutableOperandRange(getOperation(), first,
+                             getOperation()->getNumOperands() - first);
+}
+
+FloatType AttentionOp::getElementType() {
+  return cast<FloatType>(shaped(getQuery()).getElementType());
+}
+
+FloatType AttentionOp::getAccumulatorType() {
+  return accumulatorType(getElementType());
+}
+
+std::optional<double> AttentionOp::getScaleValue() {
+  return scaleValue(getScale(), shaped(getQuery()));
+}
+
+void AttentionOp::build(OpBuilder &builder, OperationState &state, Value query,
+                        Value key, Value value, WindowAttr window, bool withLse,
+                        Value bias, Value additionalKey, Value additionalValue,
+                        FloatAttr scale) {
+  auto queryType = cast<RankedTensorType>(query.getType());
+  int64_t rank = queryType.getRank();
+  SmallVector<OpFoldResult> sizes =
+      tensor::getMixedSizes(builder, state.location, query);
+  SmallVector<OpFoldResult> lseSizes(ArrayRef(sizes).drop_back());
+  sizes.back() = tensor::getMixedSize(builder, state.location, value, rank - 1);
+  Value output = tensor::EmptyOp::create(builder, state.location, sizes,
+                                         queryType.getElementType());
+  Value lse;
+  if (withLse)
+    lse = tensor::EmptyOp::create(builder, state.location, lseSizes,
+                                  accumulatorType(queryType.getElementType()));
+  build(builder, state, query, key, value, bias, additionalKey, additionalValue,
+        output, lse, window, scale, ScheduleAttr());
+}
+
+void AttentionOp::build(OpBuilder &builder, OperationState &state, Value query,
+                        Value key, Value value, Value bias, Value additionalKey,
+                        Value additionalValue, Value output, Value lse,
+                        WindowAttr window, FloatAttr scale,
+                        ScheduleAttr schedule) {
+  build(builder, state, resultTypes({output, lse}), query, key, value, bias,
+        additionalKey, additionalValue, output, lse, window, scale, schedule);
+}
+
+LogicalResult AttentionOp::verify() {
+  Operation *op = getOperation();
+  int64_t rank = getSpatialRank();
+  Named query{"query", shaped(getQuery())}, key{"key", shaped(getKey())};
+  Named value{"value", shaped(getValue())};
+  Named output{"output", shaped(getOutput())};
+  Type element = query.type.getElementType();
+  if (failed(verifyDestinationStyle(op)) ||
+      failed(verifyRank(op, query, rank + 3, "[B, X.., Hq, D]")) ||
+      failed(verifyRank(op, key, rank + 3, "[B, X.., Hkv, D]")) ||
+      failed(verifyRank(op, value, rank + 3, "[B, X.., Hkv, Dv]")) ||
+      failed(verifyRank(op, output, rank + 3, "[B, X.., Hq, Dv]")))
+    return failure();
+  if (failed(verifyElementType(op, key, element, "the query's")) ||
+      failed(verifyElementType(op, value, element, "the query's")) ||
+      failed(verifyElementType(op, output, element, "the query's")))
+    return failure();
+  if (failed(verifySameTokens(op, key, query, rank)) ||
+      failed(verifySameTokens(op, value, query, rank)) ||
+      failed(verifySameTokens(op, output, query, rank)) ||
+      failed(verifySameDim(op, key, rank + 2, query, rank + 2, "head dim")) ||
+      failed(verifySameDim(op, value, rank + 1, key, rank + 1, "heads")) ||
+      failed(verifySameDim(op, output, rank + 1, query, rank + 1, "heads")) ||
+      failed(
+          verifySameDim(op, output, rank + 2, value, rank + 2, "value dim")) ||
+      failed(verifyChannels(op, query)) || failed(verifyChannels(op, value)) ||
+      failed(verifyHeads(op, query, rank + 1, key, rank + 1)) ||
+      failed(verifyWindowFits(op, getWindow(), query)) ||
+      failed(verifyScale(op, getScale())) ||
+      failed(verifySchedule(op, getScheduleAttr(), getWindow())))
+    return failure();
+  if (getBias() &&
+      failed(verifyBias(op, {"bias", shaped(getBias())}, query, getWindow())))
+    return failure();
+  if (getAdditionalKey()) {
+    Named extraKey{"additional_key", shaped(getAdditionalKey())};
+    Named extraValue{"additional_value", shaped(getAdditionalValue())};
+    if (failed(verifyRank(op, extraKey, 4, "[B, T, Hkv, D]")) ||
+        failed(verifyRank(op, extraValue, 4, "[B, T, Hkv, Dv]")) ||
+        failed(verifyElementType(op, extraKey, element, "the query's")) ||
+        failed(verifyElementType(op, extraValue, element, "the query's")) ||
+        failed(verifySameDim(op, extraKey, 0, query, 0, "batch")) ||
+        failed(verifySameDim(op, extraValue, 0, query, 0, "batch")) ||
+        failed(verifySameDim(op, extraValue, 1, extraKey, 1, "tokens")) ||
+        failed(verifySameDim(op, extraKey, 2, key, rank + 1, "heads")) ||
+        failed(verifySameDim(op, extraValue, 2, key, rank + 1, "heads")) ||
+        failed(verifySameDim(op, extraKey, 3, query, rank + 2, "head dim")) ||
+        failed(verifySameDim(op, extraValue, 3, value, rank + 2, "value dim")))
+      return failure();
+  }
+  if (getLse()) {
+    Named lse{"lse", shaped(getLse())};
+    if (failed(verifyRank(op, lse, rank + 2, "[B, X.., Hq]")) ||
+        failed(verifySameTokens(op, lse, query, rank)) ||
+        failed(verifySameDim(op, lse, rank + 1, query, rank + 1, "heads")) ||
+        failed(verifyElementType(op, lse, accumulatorType(element),
+                                 "f32, or f64 for f64 queries")))
+      return failure();
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// QKOp
+//===----------------------------------------------------------------------===//
+
+MutableOperandRange QKOp::getDpsInitsMutable() { return getScoresMutable(); }
+
+std::optional<double> QKOp::getScaleValue() {
+  return scaleValue(getScale(), shaped(getQuery()));
+}
+
+void QKOp::build(OpBuilder &builder, OperationState &state, Value query,
+                 Value key, Value bias, Value scores, WindowAttr window,
+                 FloatAttr scale, ScheduleAttr schedule) {
+  build(builder, state, resultTypes(scores), query, key, bias, scores, window,
+        scale, schedule);
+}
+
+/// Checks weights or scores, [B, X.., Hq, prod(size)].
+static LogicalResult verifySlots(Operation *op, Named slots, Named tokens,
+                                 WindowAttr window) {
+  int64_t rank = window.getRank();
+  if (failed(verifyRank(op, slots, rank + 3, "[B, X.., Hq, prod(size)]")) ||
+      failed(verifySameTokens(op, slots, tokens, rank)))
+    return failure();
+  int64_t count = slots.type.getDimSize(rank + 2);
+  if (!ShapedType::isDynamic(count) && count != window.getNumSlots())
+    return op->emitOpError()
+           << "'" << slots.name << "' dimension " << rank + 2 << " (slots) is "
+           << count << ", expected the product of the window sizes, "
+           << window.getNumSlots();
+  return success();
+}
+
+LogicalResult QKOp::verify() {
+  Operation *op = getOperation();
+  int64_t rank = getSpatialRank();
+  Named query{"query", shaped(getQuery())}, key{"key", shaped(getKey())};
+  Named scores{"scores", shaped(getScores())};
+  Type element = query.type.getElementType();
+  if (failed(verifyDestinationStyle(op)) ||
+      failed(verifyRank(op, query, rank + 3, "[B, X.., Hq, D]")) ||
+      failed(verifyRank(op, key, rank + 3, "[B, X.., Hkv, D]")) ||
+      failed(verifyElementType(op, key, element, "the query's")) ||
+      failed(verifySameTokens(op, key, query, rank)) ||
+      failed(verifySameDim(op, key, rank + 2, query, rank + 2, "head dim")) ||
+      failed(verifyChannels(op, query)) ||
+      failed(verifyHeads(op, query, rank + 1, key, rank + 1)) ||
+      failed(verifyWindowFits(op, getWindow(), query)) ||
+      failed(verifySlots(op, scores, query, getWindow())) ||
+      failed(verifySameDim(op, scores, rank + 1, query, rank + 1, "heads")) ||
+      failed(verifyElementType(op, scores, accumulatorType(element),
+                               "f32, or f64 for f64 queries")) ||
+      failed(verifyScale(op, getScale())) ||
+      failed(verifySchedule(op, getScheduleAttr(), getWindow())))
+    return failure();
+  if (getBias())
+    return verifyBias(op, {"bias", shaped(getBias())}, query, getWindow());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// AVOp
+//===----------------------------------------------------------------------===//
+
+MutableOperandRange AVOp::getDpsInitsMutable() { return getOutputMutable(); }
+
+void AVOp::build(OpBuilder &builder, OperationState &state, Value weights,
+                 Value value, Value output, WindowAttr window,
+                 ScheduleAttr schedule) {
+  build(builder, state, resultTypes(output), weights, value, output, window,
+        schedule);
+}
+
+LogicalResult AVOp::verify() {
+  Operation *op = getOperation();
+  int64_t rank = getSpatialRank();
+  Named weights{"weights", shaped(getWeights())};
+  Named value{"value", shaped(getValue())};
+  Named output{"output", shaped(getOutput())};
+  if (failed(verifyDestinationStyle(op)) ||
+      failed(verifyRank(op, value, rank + 3, "[B, X.., Hkv, Dv]")) ||
+      failed(verifyRank(op, output, rank + 3, "[B, X.., Hq, Dv]")) ||
+      failed(verifySlots(op, weights, value, getWindow())) ||
+      failed(verifySameTokens(op, output, value, rank)) ||
+      failed(verifySameDim(op, output, rank + 1, weights, rank + 1, "heads")) ||
+      failed(
+          verifySameDim(op, output, rank + 2, value, rank + 2, "value dim")) ||
+      failed(verifyChannels(op, value)) ||
+      failed(verifyElementType(op, output, value.type.getElementType(),
+                               "the value's")) ||
+      failed(verifyHeads(op, weights, rank + 1, value, rank + 1)) ||
+      failed(verifyWindowFits(op, getWindow(), value)) ||
+      failed(verifySchedule(op, getScheduleAttr(), getWindow())))
+    return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// MergeOp
+//===----------------------------------------------------------------------===//
+
+MutableOperandRange MergeOp::getDpsInitsMutable() {
+  unsigned first = getODSOperandIndexAndLength(2).first;
+  return MutableOperandRange(getOperation(), first,
+                             getOperation()->getNumOperands() - first);
+}
+
+void MergeOp::build(OpBuilder &builder, OperationState &state,
+                    ValueRange outputs, ValueRange lses, Value output,
+                    Value lse) {
+  build(builder, state, resultTypes({output, lse}), outputs, lses, output, lse);
+}
+
+LogicalResult MergeOp::verify() {
+  Operation *op = getOperation();
+  if (getOutputs().empty())
+    return emitOpError() << "has no part, expected at least 1";
+  if (getOutputs().size() != getLses().size())
+    return emitOpError() << "has " << getOutputs().size() << " outputs and "
+                         << getLses().size()
+                         << " LSEs, expected as many LSEs as outputs";
+  if (failed(verifyDestinationStyle(op)))
+    return failure();
+  Named output{"output", shaped(getOutput())};
+  int64_t rank = output.type.getRank();
+  if (rank < 1)
+    return emitOpError() << "'output' has rank 0, expected [.., Dv]";
+  auto verifyShape = [&](Named part, int64_t dims) -> LogicalResult {
+    for (int64_t dim = 0; dim < dims; ++dim)
+      if (failed(verifySameDim(op, part, dim, output, dim, "size")))
+        return failure();
+    return success();
+  };
+  SmallVector<std::string> names;
+  for (size_t i = 0; i < getOutputs().size(); ++i) {
+    std::string outputName = "outputs[" + std::to_string(i) + "]";
+    std::string lseName = "lses[" + std::to_string(i) + "]";
+    Named part{outputName, shaped(getOutputs()[i])};
+    Named lse{lseName, shaped(getLses()[i])};
+    if (failed(verifyRank(op, part, rank, "as 'output'")) ||
+        failed(verifyRank(op, lse, rank - 1, "that of 'output' without Dv")) ||
+        failed(verifyShape(part, rank)) || failed(verifyShape(lse, rank - 1)) ||
+        failed(verifyElementType(op, lse, shaped(getLses()[0]).getElementType(),
+                                 "as 'lses[0]'")))
+      return failure();
+  }
+  if (getLse()) {
+    Named lse{"lse", shaped(getLse())};
+    if (failed(verifyRank(op, lse, rank - 1, "that of 'output' without Dv")) ||
+        failed(verifyShape(lse, rank - 1)) ||
+        failed(verifyElementType(op, lse, shaped(getLses()[0]).getElementType(),
+                                 "as 'lses[0]'")))
+      return failure();
+  }
+  return success();
+}

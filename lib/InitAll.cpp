@@ -1,0 +1,27 @@
+//===- InitAll.cpp - Registers the dialects, passes and pipelines ---*- C++
+//-*-===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "na/InitAll.h"
+
+#include "na/Dialect/NA/IR/NA.h"
+#include "na/Dialect/NA/Interfaces/BufferizableOpInterfaceImpl.h"
+
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/InitAllPasses.h"
+
+using namespace mlir;
+
+void mlir::na::registerAllDialects(DialectRegistry &registry) {
+  registry.insert<NADialect>();
+  registerBufferizableOpInterfaceExternalModels(registry);
+  mlir::registerAllDialects(registry);
+  mlir::registerAllExtensions(registry);
+}
+
+void mlir::na::registerAllPasses() { mlir::registerAllPasses(); }
