@@ -86,12 +86,13 @@ as_root() {
   fi
 }
 
-# True when apt knows a version of every package named.
+# True when apt knows a version of every package named. (grep reads to the end:
+# with -q it would leave early and pipefail would blame apt-cache.)
 known() {
   local package
   for package in "$@"; do
     apt-cache policy "$package" 2>/dev/null |
-      grep -q '^  Candidate: [^(]' || return 1
+      grep '^  Candidate: [^(]' >/dev/null || return 1
   done
 }
 
