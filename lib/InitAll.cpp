@@ -8,6 +8,7 @@
 
 #include "na/InitAll.h"
 
+#include "na/Conversion/Passes.h"
 #include "na/Dialect/NA/IR/NA.h"
 #include "na/Dialect/NA/Interfaces/BufferizableOpInterfaceImpl.h"
 
@@ -24,4 +25,7 @@ void mlir::na::registerAllDialects(DialectRegistry &registry) {
   mlir::registerAllExtensions(registry);
 }
 
-void mlir::na::registerAllPasses() { mlir::registerAllPasses(); }
+void mlir::na::registerAllPasses() {
+  mlir::registerAllPasses();
+  registerNAConversionPasses();
+}

@@ -1,0 +1,76 @@
+//===- Passes.td - Conversions of the na dialect -*- tablegen -*-===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NA_CONVERSION_PASSES_TD
+#define NA_CONVERSION_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ConvertNAToLoopsPass : Pass<"convert-na-to-loops"> {
+  let summary = "Lower na operations on memrefs to plain loops";
+  let description = [{
+    Lowers `na.attention`, `na.qk`, `na.av` and `na.merge` to `scf`, `memref`,
+    `arith` and `math`, straight from their definitions: no tiles, no masks.
+    This is the oracle that other lowerings are compared with.
+
+    Batch, tokens and heads become one `scf.parallel`; the loops over keys run
+    exactly over the window of the query. Softmax takes two passes over the keys
+    of a row, the first for the largest logit, the second for the sums; both
+    compute the logits. All element types, sizes (static or dynamic) and
+    options of the operations are supported. Sums are in f32, or f64 for f64,
+    and rounded to the output's type once, at the end. Where that type is
+    narrower, `na.attention` sums in a temporary buffer with the shape of the
+    output; otherwise it sums in the output.
+
+    The result may hold `arith.floordivsi` and `arith.ceildivsi`, which
+    `arith-expand` lowers.
+
+    Example: `-convert-na-to-loops` turns
+
+    ```mlir
+    na.av ins(%w, %v : memref<1x56x2x7xf32>, memref<1x56x2x32xf32>)
+          outs(%o : memref<1x56x2x32xf32>) window(<size = [7]>)
+    ```
+
+    into
+
+    ```mlir
+    scf.parallel (%b, %x, %h, %d) = (%c0, %c0, %c0, %c0)
+        to (%c1, %c56, %c2, %c32) step (%c1, %c1, %c1, %c1) {
+      %0 = arith.addi %x, %c-3 : index
+      %1 = arith.minsi %0, %c49 : index
+      %begin = arith.maxsi %1, %c0 : index
+      %end = arith.addi %begin, %c7 : index
+      %sum = scf.for %key = %begin to %end step %c1
+          iter_args(%s = %zero) -> (f32) {
+        %slot = arith.subi %key, %begin : index
+        %2 = memref.load %w[%b, %x, %h, %slot] : memref<1x56x2x7xf32>
+        %3 = memref.load %v[%b, %key, %h, %d] : memref<1x56x2x32xf32>
+        %4 = arith.mulf %2, %3 : f32
+        %5 = arith.addf %s, %4 : f32
+        scf.yield %5 : f32
+      }
+      memref.store %sum, %o[%b, %x, %h, %d] : memref<1x56x2x32xf32>
+      scf.reduce
+    }
+    ```
+
+    Errors: an operation on tensors (bufferize before this pass); an unknown
+    name in `ops`.
+  }];
+  let options = [
+    ListOption<"ops", "ops", "std::string",
+               "Operations to lower: any of attention, qk, av, merge (default: "
+               "all)">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"
+  ];
+}
+
+#endif // NA_CONVERSION_PASSES_TD
