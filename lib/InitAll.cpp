@@ -11,6 +11,7 @@
 #include "na/Conversion/Passes.h"
 #include "na/Dialect/NA/IR/NA.h"
 #include "na/Dialect/NA/Interfaces/BufferizableOpInterfaceImpl.h"
+#include "na/Dialect/NA/Transforms/Passes.h"
 
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -28,4 +29,5 @@ void mlir::na::registerAllDialects(DialectRegistry &registry) {
 void mlir::na::registerAllPasses() {
   mlir::registerAllPasses();
   registerNAConversionPasses();
+  registerNAPasses();
 }
