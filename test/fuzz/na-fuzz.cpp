@@ -35,6 +35,8 @@ extern "C" size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t maxSize);
 static constexpr const char *pipelines[] = {
     "canonicalize,cse",
     "one-shot-bufferize{bufferize-function-boundaries},convert-na-to-loops",
+    "one-shot-bufferize{bufferize-function-boundaries},na-select-schedule,"
+    "na-tile-and-fuse,na-tile-to-linalg",
 };
 
 [[noreturn]] static void fail(const llvm::Twine &what) {
