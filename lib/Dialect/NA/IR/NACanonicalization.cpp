@@ -245,15 +245,29 @@ void MergeOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                DropEmptyParts>(context);
 }
 
+/// Folds casts that only forget sizes or a layout. Unlike upstream's
+/// foldMemRefCast it keeps those that add some: lowerings use static sizes.
+static LogicalResult foldCasts(Operation *op) {
+  bool changed = false;
+  for (OpOperand &operand : op->getOpOperands()) {
+    auto cast = operand.get().getDefiningOp<memref::CastOp>();
+    if (!cast || !memref::CastOp::canFoldIntoConsumerOp(cast))
+      continue;
+    operand.set(cast.getSource());
+    changed = true;
+  }
+  return success(changed);
+}
+
 LogicalResult AttentionOp::fold(FoldAdaptor, SmallVectorImpl<OpFoldResult> &) {
-  return memref::foldMemRefCast(*this);
+  return foldCasts(getOperation());
 }
 LogicalResult QKOp::fold(FoldAdaptor, SmallVectorImpl<OpFoldResult> &) {
-  return memref::foldMemRefCast(*this);
+  return foldCasts(getOperation());
 }
 LogicalResult AVOp::fold(FoldAdaptor, SmallVectorImpl<OpFoldResult> &) {
-  return memref::foldMemRefCast(*this);
+  return foldCasts(getOperation());
 }
 LogicalResult MergeOp::fold(FoldAdaptor, SmallVectorImpl<OpFoldResult> &) {
-  return memref::foldMemRefCast(*this);
+  return foldCasts(getOperation());
 }
