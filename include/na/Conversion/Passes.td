@@ -83,6 +83,9 @@ def LinalgToVectorLoopsPass : Pass<"linalg-to-vector-loops"> {
     stays in registers while the reductions run; operands that do not depend
     on the row or on the lane are loaded once per block.
 
+    Large operations outside of any parallel loop get an outermost
+    `scf.parallel`, over their outer dimensions or over panels of rows.
+
     Unlike a chain of tiling, `linalg` vectorisation and contraction lowering,
     accumulators are 1-D vectors carried by `scf.for` from the start, and no
     multi-dimensional vector has to be unrolled again later.
