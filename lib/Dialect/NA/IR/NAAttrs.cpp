@@ -1,4 +1,4 @@
-//===- NAAttrs.cpp - Attributes of the na dialect ---*- C++ -*-===//
+//===- NAAttrs.cpp - Attributes ---------------------------------*- C++ -*-===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
