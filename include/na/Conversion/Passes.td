@@ -175,4 +175,20 @@ def ParallelToRuntimePass
   ];
 }
 
+def SetVectorWidthPass : Pass<"llvm-set-vector-width"> {
+  let summary = "Tell LLVM which vectors to use";
+  let description = [{
+    Sets `prefer_vector_width` on every `llvm.func` with a body that has none.
+    On CPUs for which LLVM prefers narrower vectors than the registers are, it
+    would otherwise split the vectors that the loops were blocked for.
+
+    Errors: a width outside 64 to 4096.
+  }];
+  let options = [
+    Option<"vectorBits", "vector-bits", "int64_t", "512",
+           "Width of a vector register in bits">
+  ];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 #endif // NA_CONVERSION_PASSES_TD
