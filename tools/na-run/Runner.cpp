@@ -77,13 +77,16 @@ llvm::Expected<Compiled> compile(const Program &program, StringRef pipeline,
   if (!harness)
     return harness.takeError();
   JITOptions options;
-  options.pipeline =
-      (Harness::getPreparation() + ",na-to-cpu{mode=" + pipeline + "}").str();
+  VectorRegisters registers = getHostVectorRegisters();
+  options.pipeline = llvm::formatv(
+      "{0},na-to-cpu{{mode={1} vector-bits={2} registers={3}}",
+      Harness::getPreparation(), pipeline, registers.bits, registers.count);
   // TEMPORARY until na-to-cpu is registered.
   if (!PassPipelineInfo::lookup("na-to-cpu"))
     options.pipeline =
         (Harness::getPreparation() +
-         ",convert-elementwise-to-linalg,one-shot-bufferize{bufferize-function-boundaries=1 "
+         ",convert-elementwise-to-linalg,one-shot-bufferize{bufferize-function-"
+         "boundaries=1 "
          "function-boundary-type-conversion=identity-layout-map},"
          "convert-na-to-loops,convert-linalg-to-loops,"
          "expand-strided-metadata,lower-affine,convert-scf-to-cf,arith-expand{"
