@@ -1,4 +1,4 @@
-//===- NADialect.cpp - The na dialect ---*- C++ -*-===//
+//===- NADialect.cpp - The na dialect ---------------------------*- C++ -*-===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

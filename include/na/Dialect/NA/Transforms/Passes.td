@@ -83,4 +83,15 @@ def NATileToLinalg : Pass<"na-tile-to-linalg"> {
   ];
 }
 
+def NAHoistTileBuffers : Pass<"na-hoist-tile-buffers"> {
+  let summary = "Allocate tiles once per parallel iteration";
+  let description = [{
+    Moves allocations of static size out of the sequential loops and branches
+    of an outermost parallel loop to the start of its body, so that nothing is
+    allocated in inner loops. Buffers that a loop carries, or that leave their
+    block, stay where they are.
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect"];
+}
+
 #endif // NA_DIALECT_NA_TRANSFORMS_PASSES_TD
