@@ -52,6 +52,8 @@ static VectorUnit getVectorUnit(const CPUPipelineOptions &options) {
 /// Bufferizes the whole module; function arguments and results become memrefs
 /// of identity layout.
 static void addBufferization(OpPassManager &pm) {
+  // Arithmetic on whole tensors has no bufferization of its own.
+  pm.addNestedPass<func::FuncOp>(createConvertElementwiseToLinalgPass());
   pm.addPass(bufferization::createEmptyTensorEliminationPass());
   bufferization::OneShotBufferizePassOptions options;
   options.bufferizeFunctionBoundaries = true;
@@ -85,12 +87,13 @@ void mlir::na::buildCPULoopsPipeline(OpPassManager &pm,
     pm.addPass(createNATileAndFuse());
     addTileLowering(pm);
   }
-  // What has no tiled form, and everything in naive mode.
-  pm.addPass(createConvertNAToLoopsPass());
   pm.addPass(createNAHoistTileBuffers());
   bufferization::buildBufferDeallocationPipeline(
       pm, bufferization::BufferDeallocationPipelineOptions());
   pm.addPass(createConvertBufferizationToMemRefPass());
+  // What has no tiled form, and everything in naive mode. The loops free their
+  // buffers, which the deallocation of others does not expect.
+  pm.addPass(createConvertNAToLoopsPass());
   VectorUnit unit = getVectorUnit(options);
   NATileToLoopsPassOptions tileToLoops;
   tileToLoops.vectorBits = unit.bits;
