@@ -443,8 +443,8 @@ static bool isContiguous(MemRefType type) {
          (strides.empty() || strides.back() == 1);
 }
 
-/// Whether vectors of `type` lie in memory as a memref's elements do: LLVM packs
-/// the bits of vectors, and pads single elements.
+/// Whether vectors of `type` lie in memory as a memref's elements do: LLVM
+/// packs the bits of vectors, and pads single elements.
 static bool hasVectorLayout(Type type) {
   unsigned bits = type.getIntOrFloatBitWidth();
   return bits >= 8 && llvm::isPowerOf2_32(bits);
@@ -568,12 +568,13 @@ struct LinalgToVectorLoops
   void runOnOperation() override {
     if (vectorBits < 64 || vectorBits > 4096 || vectorBits % 64 != 0) {
       getOperation()->emitError("linalg-to-vector-loops: vector-bits = ")
-          << vectorBits << ", expected a multiple of 64 from 64 to 4096";
+          << int64_t(vectorBits)
+          << ", expected a multiple of 64 from 64 to 4096";
       return signalPassFailure();
     }
     if (registers < 4 || registers > 256) {
       getOperation()->emitError("linalg-to-vector-loops: registers = ")
-          << registers << ", expected 4 to 256";
+          << int64_t(registers) << ", expected 4 to 256";
       return signalPassFailure();
     }
     Machine machine{vectorBits, registers};

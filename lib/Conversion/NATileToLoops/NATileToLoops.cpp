@@ -296,7 +296,8 @@ struct NATileToLoops : mlir::na::impl::NATileToLoopsPassBase<NATileToLoops> {
   void runOnOperation() override {
     if (vectorBits < 64 || vectorBits > 4096 || vectorBits % 64 != 0) {
       getOperation()->emitError("convert-na-tile-to-loops: vector-bits = ")
-          << vectorBits << ", expected a multiple of 64 from 64 to 4096";
+          << int64_t(vectorBits)
+          << ", expected a multiple of 64 from 64 to 4096";
       return signalPassFailure();
     }
     SmallVector<Operation *> ops;
