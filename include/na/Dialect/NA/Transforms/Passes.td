@@ -83,4 +83,27 @@ def NATileToLinalg : Pass<"na-tile-to-linalg"> {
   ];
 }
 
+def NADecomposeAttention : Pass<"na-decompose-attention"> {
+  let summary = "Rewrite na.attention as na.qk, softmax and na.av";
+  let description = [{
+    TODO
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"
+  ];
+}
+
+def NATileUnfused : Pass<"na-tile-unfused"> {
+  let summary = "Tile na.qk and na.av into dense products";
+  let description = [{
+    TODO
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+}
+
 #endif // NA_DIALECT_NA_TRANSFORMS_PASSES_TD
