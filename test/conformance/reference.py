@@ -32,17 +32,22 @@ LSE_TOLERANCES = {"f64": 1e-12, "f32": 1e-5, "tf32": 1e-3, "f16": 1e-3, "bf16": 
 
 
 def lse_tolerance(dtype, ref):
-    """The allowed absolute error of each LSE: the table's, or 4 ulp if more."""
+    """The allowed absolute error of each LSE: the table's, or 4 ulp if more.
+
+    An LSE of -inf has the table's; compare such entries for equality.
+    """
     stored = np.float64 if dtype == "f64" else np.float32
-    ulp = np.spacing(np.abs(np.asarray(ref)).astype(stored)).astype(np.float64)
-    return np.maximum(LSE_TOLERANCES[dtype], 4 * ulp)
+    with np.errstate(invalid="ignore"):
+        ulp = np.spacing(np.abs(np.asarray(ref)).astype(stored)).astype(np.float64)
+    return np.fmax(LSE_TOLERANCES[dtype], 4 * ulp)
 
 
 def relative_errors(out, ref, gradient=False):
     """Returns (whole, worst_row) of ||out - ref|| / ||ref||.
 
-    A row is a last-axis vector. A gradient row's error is divided by the root
-    mean square of the row norms if that is more, as such rows can be exactly 0.
+    A row is a last-axis vector. With `gradient`, a row's error is divided by the
+    root mean square of the row norms if that is more: rows of gradients can be
+    exactly 0, and rows of scores almost.
     Values that are not finite, and errors where the reference is 0, give inf.
     """
     out = np.asarray(out, np.float64)
@@ -118,7 +123,8 @@ def _flatten(coordinates, shape):
 def _heads_first(x, repeat=1):
     """[B, X.., H, D] as [B, H * repeat, tokens, D] in f64."""
     x = np.asarray(x, np.float64)
-    x = x.reshape(x.shape[0], -1, x.shape[-2], x.shape[-1])
+    # Not -1 for the tokens: there may be no batch.
+    x = x.reshape(x.shape[0], int(np.prod(x.shape[1:-2])), *x.shape[-2:])
     return np.repeat(np.ascontiguousarray(x.transpose(0, 2, 1, 3)), repeat, axis=1)
 
 

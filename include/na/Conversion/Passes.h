@@ -14,6 +14,9 @@
 
 namespace mlir::na {
 
+#define GEN_PASS_DECL_EXPTOARITHPASS
+#define GEN_PASS_DECL_LINALGTOVECTORLOOPSPASS
+#define GEN_PASS_DECL_NATILETOLOOPSPASS
 #define GEN_PASS_REGISTRATION
 #include "na/Conversion/Passes.h.inc"
 

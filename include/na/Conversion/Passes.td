@@ -73,4 +73,73 @@ def ConvertNAToLoopsPass : Pass<"convert-na-to-loops"> {
   ];
 }
 
+def LinalgToVectorLoopsPass : Pass<"linalg-to-vector-loops"> {
+  let summary = "Lower linalg on static buffers to register-blocked vector loops";
+  let description = [{
+    Lowers every `linalg` operation on memrefs of static shape whose body is
+    elementwise to `scf` loops over 1-D vectors. The last dimension of the
+    outputs runs along vectors. The innermost other parallel dimension is
+    unrolled into rows, so that a block of rows times vectors of accumulators
+    stays in registers while the reductions run; operands that do not depend
+    on the row or on the lane are loaded once per block.
+
+    Unlike a chain of tiling, `linalg` vectorisation and contraction lowering,
+    accumulators are 1-D vectors carried by `scf.for` from the start, and no
+    multi-dimensional vector has to be unrolled again later.
+
+    Operations of other forms (dynamic shapes, a reduction as last output
+    dimension, indices that are not dimensions, strided lanes) are left alone.
+
+    Example: `linalg.matmul` of 6x64 by 64x32 becomes, with
+    `vector-bits=512 registers=32`, one `scf.for` over the 64 with twelve
+    `vector<16xf32>` accumulators.
+
+    Errors: option values outside their ranges.
+  }];
+  let options = [
+    Option<"vectorBits", "vector-bits", "int64_t", "512",
+           "Width of a vector register in bits">,
+    Option<"registers", "registers", "int64_t", "32",
+           "Number of vector registers">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
+  ];
+}
+
+def ExpToArithPass : Pass<"exp-to-arith"> {
+  let summary = "Expand f32 exponentials to arithmetic";
+  let description = [{
+    Replaces `math.exp` on f32 and on vectors of f32 by a range reduction and a
+    polynomial of degree 6 with fused multiply-adds. The relative error is at
+    most 2e-7 (measured: 9e-8) down to exp(-86.98) = 1.7e-38; smaller results
+    are 0. exp(-inf) is 0, exp(inf) is inf, a NaN stays one.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::vector::VectorDialect"
+  ];
+}
+
+def NATileToLoopsPass : Pass<"convert-na-tile-to-loops"> {
+  let summary = "Lower tile loads, stores and windows to loops";
+  let description = [{
+    Lowers `na.tile.load`, `na.tile.store` and `na.tile.windows` on memrefs to
+    `scf` loops: over the lanes, then over the channels of a token, which are
+    contiguous and move as vectors. Rows outside the tensor are zeroed by loads
+    and skipped by stores.
+
+    Errors: a tile operation on tensors (bufferize before this pass).
+  }];
+  let options = [
+    Option<"vectorBits", "vector-bits", "int64_t", "512",
+           "Width of a vector register in bits">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
+  ];
+}
+
 #endif // NA_CONVERSION_PASSES_TD
