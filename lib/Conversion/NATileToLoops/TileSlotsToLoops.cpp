@@ -12,29 +12,21 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "na/Dialect/NA/IR/NA.h"
+#include "TileSlotsToLoops.h"
+
 #include "na/Dialect/NA/Transforms/IRIndex.h"
 #include "na/Dialect/NA/Transforms/TileLinalg.h"
-#include "na/Dialect/NA/Transforms/Transforms.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/IR/PatternMatch.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::na;
 
 namespace {
-
-/// Bytes of the vectors that runs are moved in.
-constexpr int64_t vectorBytes = 64;
-
-int64_t vectorLanes(Type element) {
-  return vectorBytes * 8 / element.getIntOrFloatBitWidth();
-}
 
 bool hasContiguousRows(Value memref) {
   return cast<MemRefType>(memref.getType()).isLastDimUnitStride();
@@ -48,8 +40,8 @@ FloatType elementOf(Value memref) {
 /// that a callback fills.
 class SlotBuilder {
 public:
-  SlotBuilder(PatternRewriter &rewriter, Operation *op)
-      : b(op->getLoc(), rewriter) {}
+  SlotBuilder(ImplicitLocOpBuilder &b, int64_t vectorBits)
+      : b(b), vectorBits(vectorBits) {}
 
 protected:
   using Indices = SmallVector<IndexValue>;
@@ -126,7 +118,11 @@ protected:
       body(index(full), size - full);
   }
 
-  ImplicitLocOpBuilder b;
+  int64_t vectorLanes(FloatType element) {
+    return std::max<int64_t>(1, vectorBits / element.getWidth());
+  }
+
+  ImplicitLocOpBuilder &b;
 
 private:
   void loops(ArrayRef<IndexValue> lower, ArrayRef<IndexValue> upper,
@@ -140,6 +136,8 @@ private:
       indices.pop_back();
     });
   }
+
+  int64_t vectorBits;
 };
 
 //===----------------------------------------------------------------------===//
@@ -150,8 +148,9 @@ private:
 template <typename OpTy>
 class SlotMover : public SlotBuilder {
 public:
-  SlotMover(PatternRewriter &rewriter, OpTy op, Value tile, Value whole)
-      : SlotBuilder(rewriter, op), op(op), tile(tile), whole(whole),
+  SlotMover(ImplicitLocOpBuilder &b, int64_t vectorBits, OpTy op, Value tile,
+            Value whole)
+      : SlotBuilder(b, vectorBits), op(op), tile(tile), whole(whole),
         window(op.getWindow()), rank(window.getRank()) {}
 
   /// `toTile` says in which direction entries are moved.
@@ -309,36 +308,6 @@ private:
   int64_t rank;
 };
 
-struct LowerScatter : OpRewritePattern<TileScatterOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(TileScatterOp op,
-                                PatternRewriter &rewriter) const override {
-    if (!isa<MemRefType>(op.getTile().getType()) ||
-        !isa<MemRefType>(op.getRanges().getType()))
-      return rewriter.notifyMatchFailure(op, "is on tensors");
-    SlotMover<TileScatterOp>(rewriter, op, op.getTile(), op.getDest())
-        .build(/*toTile=*/false);
-    rewriter.eraseOp(op);
-    return success();
-  }
-};
-
-struct LowerGather : OpRewritePattern<TileGatherOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(TileGatherOp op,
-                                PatternRewriter &rewriter) const override {
-    if (!isa<MemRefType>(op.getInit().getType()) ||
-        !isa<MemRefType>(op.getRanges().getType()))
-      return rewriter.notifyMatchFailure(op, "is on tensors");
-    SlotMover<TileGatherOp>(rewriter, op, op.getInit(), op.getSource())
-        .build(/*toTile=*/true);
-    rewriter.eraseOp(op);
-    return success();
-  }
-};
-
 //===----------------------------------------------------------------------===//
 // na.tile.bias
 //===----------------------------------------------------------------------===//
@@ -349,8 +318,8 @@ struct LowerGather : OpRewritePattern<TileGatherOp> {
 /// descending for queries.
 class BiasBuilder : public SlotBuilder {
 public:
-  BiasBuilder(PatternRewriter &rewriter, TileBiasOp op)
-      : SlotBuilder(rewriter, op), op(op), tile(op.getInit()),
+  BiasBuilder(ImplicitLocOpBuilder &b, int64_t vectorBits, TileBiasOp op)
+      : SlotBuilder(b, vectorBits), op(op), tile(op.getInit()),
         window(op.getWindow()), rank(window.getRank()),
         descending(op.getKeyMajor()) {}
 
@@ -473,21 +442,21 @@ private:
   bool descending;
 };
 
-struct LowerBias : OpRewritePattern<TileBiasOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(TileBiasOp op,
-                                PatternRewriter &rewriter) const override {
-    if (!isa<MemRefType>(op.getInit().getType()))
-      return rewriter.notifyMatchFailure(op, "is on tensors");
-    BiasBuilder(rewriter, op).build();
-    rewriter.eraseOp(op);
-    return success();
-  }
-};
-
 } // namespace
 
-void mlir::na::populateTileSlotsToLoopsPatterns(RewritePatternSet &patterns) {
-  patterns.add<LowerScatter, LowerGather, LowerBias>(patterns.getContext());
+void mlir::na::lowerScatter(ImplicitLocOpBuilder &b, TileScatterOp op,
+                            int64_t vectorBits) {
+  SlotMover<TileScatterOp>(b, vectorBits, op, op.getTile(), op.getDest())
+      .build(/*toTile=*/false);
+}
+
+void mlir::na::lowerGather(ImplicitLocOpBuilder &b, TileGatherOp op,
+                           int64_t vectorBits) {
+  SlotMover<TileGatherOp>(b, vectorBits, op, op.getInit(), op.getSource())
+      .build(/*toTile=*/true);
+}
+
+void mlir::na::lowerBias(ImplicitLocOpBuilder &b, TileBiasOp op,
+                         int64_t vectorBits) {
+  BiasBuilder(b, vectorBits, op).build();
 }
