@@ -4,6 +4,8 @@
 # link must never be mixed in one binary: every library of ours is a plain
 # static library that names no LLVM target, and the final binary chooses.
 
+include(NAMLIRLinkLLVM)
+
 # namlir_add_library(NAME sources... [DEPENDS targets...] [LINK libraries...])
 function(namlir_add_library name)
   cmake_parse_arguments(ARG "" "" "DEPENDS;LINK" ${ARGN})
@@ -19,27 +21,7 @@ function(namlir_add_library name)
   target_link_libraries(${name} PUBLIC ${ARG_LINK})
   install(TARGETS ${name} EXPORT NAMLIRTargets
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-endfunction()
-
-# The static archives are found by name: their imported targets would bring
-# the shared library back in.
-function(namlir_static_archives out)
-  file(GLOB archives "${LLVM_LIBRARY_DIR}/libMLIR*.a"
-    "${LLVM_LIBRARY_DIR}/libLLVM*.a")
-  set(${out} ${archives} PARENT_SCOPE)
-endfunction()
-
-# namlir_link_llvm(target): adds LLVM and MLIR to a final binary.
-function(namlir_link_llvm target)
-  if(NAMLIR_STATIC_LLVM)
-    namlir_static_archives(archives)
-    target_link_options(${target} PRIVATE -fuse-ld=lld -Wl,--gc-sections
-      -static-libgcc)
-    target_link_libraries(${target} PRIVATE
-      -Wl,--start-group ${archives} -Wl,--end-group z zstd dl m pthread)
-  else()
-    target_link_libraries(${target} PRIVATE MLIR LLVM)
-  endif()
+  set_property(GLOBAL APPEND PROPERTY NAMLIR_LIBRARIES ${name})
 endfunction()
 
 # namlir_add_tool(NAME sources... [LINK libraries...])
@@ -53,4 +35,3 @@ function(namlir_add_tool name)
   namlir_link_llvm(${name})
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()
-

@@ -12,6 +12,8 @@
 #include "na/Dialect/NA/IR/NA.h"
 #include "na/Dialect/NA/Interfaces/BufferizableOpInterfaceImpl.h"
 #include "na/Dialect/NA/Transforms/Passes.h"
+#include "na/Pipelines/Pipelines.h"
+#include "na/Dialect/NA/Interfaces/TilingInterfaceImpl.h"
 
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -22,6 +24,7 @@ using namespace mlir;
 void mlir::na::registerAllDialects(DialectRegistry &registry) {
   registry.insert<NADialect>();
   registerBufferizableOpInterfaceExternalModels(registry);
+  registerTilingInterfaceExternalModels(registry);
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
 }
@@ -30,4 +33,5 @@ void mlir::na::registerAllPasses() {
   mlir::registerAllPasses();
   registerNAConversionPasses();
   registerNAPasses();
+  registerPipelines();
 }

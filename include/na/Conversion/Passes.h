@@ -10,6 +10,7 @@
 
 #include "na/Conversion/NAToLoops/NAToLoops.h"
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 
 namespace mlir::na {
@@ -17,6 +18,7 @@ namespace mlir::na {
 #define GEN_PASS_DECL_EXPTOARITHPASS
 #define GEN_PASS_DECL_LINALGTOVECTORLOOPSPASS
 #define GEN_PASS_DECL_NATILETOLOOPSPASS
+#define GEN_PASS_DECL_PARALLELTORUNTIMEPASS
 #define GEN_PASS_REGISTRATION
 #include "na/Conversion/Passes.h.inc"
 

@@ -103,8 +103,9 @@ def LinalgToVectorLoopsPass : Pass<"linalg-to-vector-loops"> {
            "Number of vector registers">
   ];
   let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
-    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect"
   ];
 }
 
@@ -139,6 +140,35 @@ def NATileToLoopsPass : Pass<"convert-na-tile-to-loops"> {
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
     "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
+  ];
+}
+
+def ParallelToRuntimePass
+    : Pass<"parallel-to-runtime", "::mlir::ModuleOp"> {
+  let summary = "Run outermost parallel loops on the run time's threads";
+  let description = [{
+    Outlines the body of every outermost `scf.forall` or `scf.parallel` without
+    results into a function `(begin, end, context)` over the linearised
+    iterations (the last loop varies fastest) and calls
+
+    ```c
+    void naParallelFor(int64_t count, void (*body)(int64_t, int64_t, void *),
+                       void *context);
+    ```
+
+    of the run time in its place. What the body uses from outside is passed in
+    a structure on the caller's stack. Buffers of static size that are
+    allocated and freed at the top of the body are allocated once per call of
+    the function instead of once per iteration. Parallel loops inside are left
+    to run sequentially.
+
+    The result mixes `llvm` with the dialects of the loops through casts that
+    `reconcile-unrealized-casts` removes after the rest is lowered.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect"
   ];
 }
 

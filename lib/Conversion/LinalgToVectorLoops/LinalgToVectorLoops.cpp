@@ -10,6 +10,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -94,6 +95,8 @@ private:
   Value load(OpOperand &operand, int64_t row, Chunk chunk);
   void store(Value value, OpOperand &operand, int64_t row, Chunk chunk);
   Value widen(Value value, int64_t width);
+  Value emitFusedMultiplyAdd(Operation &inner, ValueRange operands,
+                             ArrayRef<Type> types);
 
   LinalgOp op;
   Plan plan;
@@ -281,6 +284,10 @@ SmallVector<Value> Emitter::emitLane(
       for (Type &type : types)
         type = VectorType::get({chunk.width}, type);
     }
+    if (Value fused = emitFusedMultiplyAdd(inner, operands, types)) {
+      map.map(inner.getResult(0), fused);
+      continue;
+    }
     OperationState state(b.getLoc(), inner.getName(), operands, types,
                          inner.getAttrs());
     Operation *copy = b.create(state);
@@ -298,6 +305,19 @@ SmallVector<Value> Emitter::emitLane(
       store(value, output, row, chunk);
   }
   return results;
+}
+
+/// A sum with a product in it, rounded once. The product that was emitted
+/// before is dead then.
+Value Emitter::emitFusedMultiplyAdd(Operation &inner, ValueRange operands,
+                                    ArrayRef<Type> types) {
+  if (!isa<arith::AddFOp>(inner))
+    return {};
+  for (unsigned i : {0, 1})
+    if (auto product = operands[i].getDefiningOp<arith::MulFOp>())
+      return math::FmaOp::create(b, types[0], product.getLhs(),
+                                 product.getRhs(), operands[1 - i]);
+  return {};
 }
 
 Value Emitter::widen(Value value, int64_t width) {

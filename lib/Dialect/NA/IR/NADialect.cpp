@@ -1,4 +1,4 @@
-//===- NADialect.cpp - The na dialect ---*- C++ -*-===//
+//===- NADialect.cpp - The na dialect ---------------------------*- C++ -*-===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,6 +12,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/Transforms/InliningUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -25,6 +26,16 @@ using namespace mlir::na;
 #define GET_OP_CLASSES
 #include "na/Dialect/NA/IR/NAOps.cpp.inc"
 
+namespace {
+/// Nothing ties an operation of the dialect to the function that it is in.
+struct NAInlinerInterface : DialectInlinerInterface {
+  using DialectInlinerInterface::DialectInlinerInterface;
+  bool isLegalToInline(Operation *, Region *, bool, IRMapping &) const final {
+    return true;
+  }
+};
+} // namespace
+
 void NADialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST
@@ -34,4 +45,5 @@ void NADialect::initialize() {
 #define GET_OP_LIST
 #include "na/Dialect/NA/IR/NAOps.cpp.inc"
       >();
+  addInterfaces<NAInlinerInterface>();
 }

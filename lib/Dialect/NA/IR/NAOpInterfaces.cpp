@@ -1,5 +1,4 @@
-//===- NAOpInterfaces.cpp - Effects and result shapes of the na operations ---*-
-//C++ -*-===//
+//===- NAOpInterfaces.cpp - Effects and result shapes -----------*- C++ -*-===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

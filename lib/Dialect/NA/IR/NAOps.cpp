@@ -1,4 +1,4 @@
-//===- NAOps.cpp - Attention operations of the na dialect ---*- C++ -*-===//
+//===- NAOps.cpp - Attention operations -------------------------*- C++ -*-===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -47,12 +47,13 @@ static LogicalResult verifyScale(Operation *op, std::optional<APFloat> scale) {
 }
 
 /// A last dimension (head dim or value dim) of 0 leaves nothing to attend with.
-static LogicalResult verifyChannels(Operation *op, Named operand) {
-  if (operand.type.getShape().back() != 0)
-    return success();
-  return op->emitOpError() << "'" << operand.name << "' dimension "
-                           << operand.type.getRank() - 1
-                           << " (channels) is 0, expected at least 1";
+static LogicalResult verifyChannels(Operation *op, ArrayRef<Named> operands) {
+  for (Named operand : operands)
+    if (operand.type.getShape().back() == 0)
+      return op->emitOpError() << "'" << operand.name << "' dimension "
+                               << operand.type.getRank() - 1
+                               << " (channels) is 0, expected at least 1";
+  return success();
 }
 
 static LogicalResult verifySchedule(Operation *op, ScheduleAttr schedule,
@@ -133,48 +134,63 @@ LogicalResult AttentionOp::verify() {
       failed(verifyElementType(op, value, element, "the query's")) ||
       failed(verifyElementType(op, output, element, "the query's")))
     return failure();
-  if (failed(verifySameTokens(op, key, query, rank)) ||
-      failed(verifySameTokens(op, value, query, rank)) ||
-      failed(verifySameTokens(op, output, query, rank)) ||
-      failed(verifySameDim(op, key, rank + 2, query, rank + 2, "head dim")) ||
-      failed(verifySameDim(op, value, rank + 1, key, rank + 1, "heads")) ||
-      failed(verifySameDim(op, output, rank + 1, query, rank + 1, "heads")) ||
+  SmallVector<Named> tokens = {query, key, value, output};
+  SmallVector<DimOf> queryHeads = {{query, rank + 1}, {output, rank + 1}};
+  if (getLse()) {
+    Named lse{"lse", shaped(getLse())};
+    if (failed(verifyRank(op, lse, rank + 2, "[B, X.., Hq]")) ||
+        failed(verifyElementType(op, lse, accumulatorType(element),
+                                 "f32, or f64 for f64 queries")))
+      return failure();
+    tokens.push_back(lse);
+    queryHeads.push_back({lse, rank + 1});
+  }
+  if (failed(verifySameTokens(op, tokens, rank)) ||
       failed(
-          verifySameDim(op, output, rank + 2, value, rank + 2, "value dim")) ||
-      failed(verifyChannels(op, query)) || failed(verifyChannels(op, value)) ||
-      failed(verifyHeads(op, query, rank + 1, key, rank + 1)) ||
-      failed(verifyWindowFits(op, getWindow(), query)) ||
+          verifyHeads(op, queryHeads, {{key, rank + 1}, {value, rank + 1}})) ||
+      failed(verifySameDims(op, "head dim",
+                            {{query, rank + 2}, {key, rank + 2}})) ||
+      failed(verifySameDims(op, "value dim",
+                            {{value, rank + 2}, {output, rank + 2}})) ||
+      failed(verifyChannels(op, {query, key, value, output})) ||
+      failed(verifyWindowFits(op, getWindow(), {query, key, value, output})) ||
       failed(verifyScale(op, getScale())) ||
       failed(verifySchedule(op, getScheduleAttr(), getWindow())))
     return failure();
   if (getBias() &&
       failed(verifyBias(op, {"bias", shaped(getBias())}, query, getWindow())))
     return failure();
-  if (getAdditionalKey()) {
-    Named extraKey{"additional_key", shaped(getAdditionalKey())};
-    Named extraValue{"additional_value", shaped(getAdditionalValue())};
-    if (failed(verifyRank(op, extraKey, 4, "[B, T, Hkv, D]")) ||
-        failed(verifyRank(op, extraValue, 4, "[B, T, Hkv, Dv]")) ||
-        failed(verifyElementType(op, extraKey, element, "the query's")) ||
-        failed(verifyElementType(op, extraValue, element, "the query's")) ||
-        failed(verifySameDim(op, extraKey, 0, query, 0, "batch")) ||
-        failed(verifySameDim(op, extraValue, 0, query, 0, "batch")) ||
-        failed(verifySameDim(op, extraValue, 1, extraKey, 1, "tokens")) ||
-        failed(verifySameDim(op, extraKey, 2, key, rank + 1, "heads")) ||
-        failed(verifySameDim(op, extraValue, 2, key, rank + 1, "heads")) ||
-        failed(verifySameDim(op, extraKey, 3, query, rank + 2, "head dim")) ||
-        failed(verifySameDim(op, extraValue, 3, value, rank + 2, "value dim")))
-      return failure();
-  }
-  if (getLse()) {
-    Named lse{"lse", shaped(getLse())};
-    if (failed(verifyRank(op, lse, rank + 2, "[B, X.., Hq]")) ||
-        failed(verifySameTokens(op, lse, query, rank)) ||
-        failed(verifySameDim(op, lse, rank + 1, query, rank + 1, "heads")) ||
-        failed(verifyElementType(op, lse, accumulatorType(element),
-                                 "f32, or f64 for f64 queries")))
-      return failure();
-  }
+  if (!getAdditionalKey() != !getAdditionalValue())
+    return emitOpError() << "has '"
+                         << (getAdditionalKey() ? "additional_key"
+                                                : "additional_value")
+                         << "' alone, expected both of 'additional_key' and "
+                            "'additional_value' or neither";
+  if (!getAdditionalKey())
+    return success();
+  Named extraKey{"additional_key", shaped(getAdditionalKey())};
+  Named extraValue{"additional_value", shaped(getAdditionalValue())};
+  if (failed(verifyRank(op, extraKey, 4, "[B, T, Hkv, D]")) ||
+      failed(verifyRank(op, extraValue, 4, "[B, T, Hkv, Dv]")) ||
+      failed(verifyElementType(op, extraKey, element, "the query's")) ||
+      failed(verifyElementType(op, extraValue, element, "the query's")))
+    return failure();
+  if (failed(verifySameDims(
+          op, "batch",
+          {{query, 0}, {key, 0}, {extraKey, 0}, {extraValue, 0}})) ||
+      failed(verifySameDims(op, "tokens", {{extraKey, 1}, {extraValue, 1}})) ||
+      failed(verifySameDims(op, "heads",
+                            {{key, rank + 1},
+                             {value, rank + 1},
+                             {extraKey, 2},
+                             {extraValue, 2}})) ||
+      failed(verifySameDims(
+          op, "head dim",
+          {{query, rank + 2}, {key, rank + 2}, {extraKey, 3}})) ||
+      failed(verifySameDims(
+          op, "value dim",
+          {{value, rank + 2}, {output, rank + 2}, {extraValue, 3}})))
+    return failure();
   return success();
 }
 
@@ -195,22 +211,6 @@ void QKOp::build(OpBuilder &builder, OperationState &state, Value query,
         scale, schedule);
 }
 
-/// Checks weights or scores, [B, X.., Hq, prod(size)].
-static LogicalResult verifySlots(Operation *op, Named slots, Named tokens,
-                                 WindowAttr window) {
-  int64_t rank = window.getRank();
-  if (failed(verifyRank(op, slots, rank + 3, "[B, X.., Hq, prod(size)]")) ||
-      failed(verifySameTokens(op, slots, tokens, rank)))
-    return failure();
-  int64_t count = slots.type.getDimSize(rank + 2);
-  if (!ShapedType::isDynamic(count) && count != window.getNumSlots())
-    return op->emitOpError()
-           << "'" << slots.name << "' dimension " << rank + 2 << " (slots) is "
-           << count << ", expected the product of the window sizes, "
-           << window.getNumSlots();
-  return success();
-}
-
 LogicalResult QKOp::verify() {
   Operation *op = getOperation();
   int64_t rank = getSpatialRank();
@@ -220,16 +220,18 @@ LogicalResult QKOp::verify() {
   if (failed(verifyDestinationStyle(op)) ||
       failed(verifyRank(op, query, rank + 3, "[B, X.., Hq, D]")) ||
       failed(verifyRank(op, key, rank + 3, "[B, X.., Hkv, D]")) ||
+      failed(verifyRank(op, scores, rank + 3, "[B, X.., Hq, prod(size)]")) ||
       failed(verifyElementType(op, key, element, "the query's")) ||
-      failed(verifySameTokens(op, key, query, rank)) ||
-      failed(verifySameDim(op, key, rank + 2, query, rank + 2, "head dim")) ||
-      failed(verifyChannels(op, query)) ||
-      failed(verifyHeads(op, query, rank + 1, key, rank + 1)) ||
-      failed(verifyWindowFits(op, getWindow(), query)) ||
-      failed(verifySlots(op, scores, query, getWindow())) ||
-      failed(verifySameDim(op, scores, rank + 1, query, rank + 1, "heads")) ||
       failed(verifyElementType(op, scores, accumulatorType(element),
                                "f32, or f64 for f64 queries")) ||
+      failed(verifySameTokens(op, {query, key, scores}, rank)) ||
+      failed(verifyHeads(op, {{query, rank + 1}, {scores, rank + 1}},
+                         {{key, rank + 1}})) ||
+      failed(verifySameDims(op, "head dim",
+                            {{query, rank + 2}, {key, rank + 2}})) ||
+      failed(verifyChannels(op, {query, key})) ||
+      failed(verifyWindowFits(op, getWindow(), {query, key, scores})) ||
+      failed(verifySlotCount(op, scores, getWindow())) ||
       failed(verifyScale(op, getScale())) ||
       failed(verifySchedule(op, getScheduleAttr(), getWindow())))
     return failure();
@@ -260,16 +262,17 @@ LogicalResult AVOp::verify() {
   if (failed(verifyDestinationStyle(op)) ||
       failed(verifyRank(op, value, rank + 3, "[B, X.., Hkv, Dv]")) ||
       failed(verifyRank(op, output, rank + 3, "[B, X.., Hq, Dv]")) ||
-      failed(verifySlots(op, weights, value, getWindow())) ||
-      failed(verifySameTokens(op, output, value, rank)) ||
-      failed(verifySameDim(op, output, rank + 1, weights, rank + 1, "heads")) ||
-      failed(
-          verifySameDim(op, output, rank + 2, value, rank + 2, "value dim")) ||
-      failed(verifyChannels(op, value)) ||
+      failed(verifyRank(op, weights, rank + 3, "[B, X.., Hq, prod(size)]")) ||
       failed(verifyElementType(op, output, value.type.getElementType(),
                                "the value's")) ||
-      failed(verifyHeads(op, weights, rank + 1, value, rank + 1)) ||
-      failed(verifyWindowFits(op, getWindow(), value)) ||
+      failed(verifySameTokens(op, {value, weights, output}, rank)) ||
+      failed(verifyHeads(op, {{weights, rank + 1}, {output, rank + 1}},
+                         {{value, rank + 1}})) ||
+      failed(verifySameDims(op, "value dim",
+                            {{value, rank + 2}, {output, rank + 2}})) ||
+      failed(verifyChannels(op, {value, output})) ||
+      failed(verifyWindowFits(op, getWindow(), {value, weights, output})) ||
+      failed(verifySlotCount(op, weights, getWindow())) ||
       failed(verifySchedule(op, getScheduleAttr(), getWindow())))
     return failure();
   return success();
@@ -305,31 +308,35 @@ LogicalResult MergeOp::verify() {
   int64_t rank = output.type.getRank();
   if (rank < 1)
     return emitOpError() << "'output' has rank 0, expected [.., Dv]";
-  auto verifyShape = [&](Named part, int64_t dims) -> LogicalResult {
-    for (int64_t dim = 0; dim < dims; ++dim)
-      if (failed(verifySameDim(op, part, dim, output, dim, "size")))
-        return failure();
-    return success();
-  };
   SmallVector<std::string> names;
   for (size_t i = 0; i < getOutputs().size(); ++i) {
-    std::string outputName = "outputs[" + std::to_string(i) + "]";
-    std::string lseName = "lses[" + std::to_string(i) + "]";
-    Named part{outputName, shaped(getOutputs()[i])};
-    Named lse{lseName, shaped(getLses()[i])};
-    if (failed(verifyRank(op, part, rank, "as 'output'")) ||
-        failed(verifyRank(op, lse, rank - 1, "that of 'output' without Dv")) ||
-        failed(verifyShape(part, rank)) || failed(verifyShape(lse, rank - 1)) ||
-        failed(verifyElementType(op, lse, shaped(getLses()[0]).getElementType(),
-                                 "as 'lses[0]'")))
-      return failure();
+    names.push_back("outputs[" + std::to_string(i) + "]");
+    names.push_back("lses[" + std::to_string(i) + "]");
   }
-  if (getLse()) {
-    Named lse{"lse", shaped(getLse())};
+  Type statistic = accumulatorType(output.type.getElementType());
+  SmallVector<Named> shapes = {output}, statistics;
+  for (auto [i, part, lse] : llvm::enumerate(getOutputs(), getLses())) {
+    shapes.push_back({names[2 * i], shaped(part)});
+    statistics.push_back({names[2 * i + 1], shaped(lse)});
+  }
+  if (getLse())
+    statistics.push_back({"lse", shaped(getLse())});
+  for (Named part : shapes)
+    if (failed(verifyRank(op, part, rank, "that of 'output'")))
+      return failure();
+  for (Named lse : statistics)
     if (failed(verifyRank(op, lse, rank - 1, "that of 'output' without Dv")) ||
-        failed(verifyShape(lse, rank - 1)) ||
-        failed(verifyElementType(op, lse, shaped(getLses()[0]).getElementType(),
-                                 "as 'lses[0]'")))
+        failed(verifyElementType(op, lse, statistic,
+                                 "f32, or f64 for an f64 output")))
+      return failure();
+  for (int64_t dim = 0; dim < rank; ++dim) {
+    SmallVector<DimOf> dims;
+    for (Named part : shapes)
+      dims.push_back({part, dim});
+    if (dim < rank - 1)
+      for (Named lse : statistics)
+        dims.push_back({lse, dim});
+    if (failed(verifySameDims(op, dim < rank - 1 ? "rows" : "value dim", dims)))
       return failure();
   }
   return success();

@@ -1,4 +1,4 @@
-//===- NATileOps.cpp - Tile operations of the na dialect ---*- C++ -*-===//
+//===- NATileOps.cpp - Tile operations --------------------------*- C++ -*-===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -29,6 +29,13 @@ static LogicalResult verifyTileResult(Operation *op, Value init) {
   return success();
 }
 
+static LogicalResult verifyAxes(Operation *op, int64_t rank) {
+  if (rank >= 1 && rank <= 3)
+    return success();
+  return op->emitOpError() << "'at' has " << rank
+                           << " entries, expected 1 to 3 (one per axis)";
+}
+
 /// Checks that a list has one entry per axis and returns its product through
 /// `lanes` if that is asked for.
 static LogicalResult verifyBox(Operation *op, StringRef name,
@@ -44,7 +51,8 @@ static LogicalResult verifyBox(Operation *op, StringRef name,
       return op->emitOpError() << "'" << name << "'[" << axis
                                << "] = " << extent << ", expected at least 1";
     if (llvm::MulOverflow(product, extent, product))
-      return op->emitOpError() << "'" << name << "' has too many lanes";
+      return op->emitOpError() << "'" << name << "' has more lanes than 64 "
+                               << "bits can count";
   }
   if (lanes)
     *lanes = product;
@@ -60,23 +68,40 @@ static LogicalResult verifyCount(Operation *op, StringRef name, size_t count,
                            << " (one per axis)";
 }
 
-/// Checks the static shape of a tile.
+/// Checks the shape of a tile; an expected dynamic size fits any.
 static LogicalResult verifyTileShape(Operation *op, StringRef name,
                                      ShapedType tile,
                                      ArrayRef<int64_t> expected) {
-  if (tile.hasRank() && tile.getShape() == expected)
+  auto fits = [](auto sizes) {
+    auto [size, expected] = sizes;
+    return size == expected || ShapedType::isDynamic(expected);
+  };
+  if (tile.getShape().size() == expected.size() &&
+      llvm::all_of(llvm::zip_equal(tile.getShape(), expected), fits))
     return success();
   InFlightDiagnostic diag = op->emitOpError() << "'" << name << "' is " << tile
                                               << ", expected shape [";
-  llvm::interleaveComma(expected, diag);
+  llvm::interleaveComma(expected, diag, [&](int64_t size) {
+    if (ShapedType::isDynamic(size))
+      diag << "?";
+    else
+      diag << size;
+  });
   return diag << "]";
+}
+
+/// The types that attention is computed in; others lack an infinity, or are not
+/// known to any lowering.
+static bool isAttentionFloat(Type type) {
+  return type.isF64() || type.isF32() || type.isF16() || type.isBF16();
 }
 
 static LogicalResult verifyTileElement(Operation *op, ShapedType tile,
                                        ShapedType whole, bool loads) {
-  auto narrow = dyn_cast<FloatType>(whole.getElementType());
-  auto wide = dyn_cast<FloatType>(tile.getElementType());
-  if (wide && narrow && (wide == narrow || narrow.getWidth() < wide.getWidth()))
+  Type narrow = whole.getElementType(), wide = tile.getElementType();
+  if (isAttentionFloat(wide) &&
+      (wide == narrow ||
+       narrow.getIntOrFloatBitWidth() < wide.getIntOrFloatBitWidth()))
     return success();
   return op->emitOpError() << "cannot " << (loads ? "extend " : "truncate ")
                            << (loads ? whole : tile).getElementType() << " to "
@@ -96,6 +121,8 @@ LogicalResult TileLoadOp::verify() {
   auto source = getSource().getType();
   auto tile = shaped(getInit());
   int64_t rank = getAt().size(), lanes = 0;
+  if (failed(verifyAxes(op, rank)))
+    return failure();
   if (source.getRank() != rank + 3)
     return emitOpError() << "'source' has rank " << source.getRank()
                          << ", expected " << rank + 3 << ", [B, X.., H, D]";
@@ -114,7 +141,8 @@ LogicalResult TileStoreOp::verify() {
   auto dest = getDest().getType();
   auto tile = shaped(getTile());
   int64_t rank = getAt().size(), lanes = 0;
-  if (failed(verifyBox(op, "box", getBox(), rank, &lanes)) ||
+  if (failed(verifyAxes(op, rank)) ||
+      failed(verifyBox(op, "box", getBox(), rank, &lanes)) ||
       failed(verifyBox(op, "dilation", getDilation(), rank)) ||
       failed(verifyTileElement(op, tile, dest, /*loads=*/false)))
     return failure();
@@ -137,7 +165,7 @@ LogicalResult TileWindowsOp::verify() {
       failed(verifyCount(op, "sizes", getSizes().size(), rank)) ||
       failed(verifyBox(op, "box", getBox(), rank, &lanes)))
     return failure();
-  if (!shaped(getInit()).getElementType().isInteger(32))
+  if (!shaped(getInit()).getElementType().isSignlessInteger(32))
     return emitOpError() << "'init' is " << getInit().getType()
                          << ", expected elements of type i32";
   return verifyTileShape(op, "init", shaped(getInit()), {2 * rank, lanes});
@@ -149,16 +177,20 @@ static LogicalResult verifyScores(Operation *op, StringRef name, Value scores,
                                   bool keyMajor,
                                   std::optional<int64_t> queryLanes = {}) {
   auto rangesType = shaped(ranges);
+  if (isa<TensorType>(ranges.getType()) != isa<TensorType>(scores.getType()))
+    return op->emitOpError()
+           << "'ranges' is " << rangesType << " and '" << name << "' is "
+           << scores.getType() << ", expected two tensors or two memrefs";
   if (rangesType.getRank() != 2 || rangesType.isDynamicDim(1) ||
-      !rangesType.getElementType().isInteger(32))
+      !rangesType.getElementType().isSignlessInteger(32))
     return op->emitOpError() << "'ranges' is " << rangesType
                              << ", expected [2 * axes, queries] of i32";
   int64_t queries = queryLanes.value_or(rangesType.getDimSize(1));
   if (failed(verifyTileShape(op, "ranges", rangesType, {2 * rank, queries})))
     return failure();
-  if (!isa<FloatType>(shaped(scores).getElementType()))
+  if (!isAttentionFloat(shaped(scores).getElementType()))
     return op->emitOpError() << "'" << name << "' is " << scores.getType()
-                             << ", expected float elements";
+                             << ", expected elements of f64, f32, f16 or bf16";
   return verifyTileShape(op, name, shaped(scores),
                          tileShape(queries, keyLanes, keyMajor));
 }
@@ -166,7 +198,7 @@ static LogicalResult verifyScores(Operation *op, StringRef name, Value scores,
 LogicalResult TileMaskOp::verify() {
   Operation *op = getOperation();
   int64_t rank = getAt().size(), keys = 0;
-  if (failed(verifyTileResult(op, getInit())) ||
+  if (failed(verifyTileResult(op, getInit())) || failed(verifyAxes(op, rank)) ||
       failed(verifyBox(op, "box", getBox(), rank, &keys)) ||
       failed(verifyScores(op, "init", getInit(), getRanges(), rank, keys,
                           getKeyMajor())))
@@ -186,6 +218,8 @@ LogicalResult TileBiasOp::verify() {
                          << getTable().getType().getRank() << ", expected "
                          << rank + 1 << ", [Hq, 2 * size - 1 per axis]";
   if (failed(verifyTileResult(op, getInit())) ||
+      failed(
+          verifyTableAxes(op, {"table", getTable().getType()}, getWindow())) ||
       failed(verifyCount(op, "query_at", getQueryAt().size(), rank)) ||
       failed(verifyCount(op, "key_at", getKeyAt().size(), rank)) ||
       failed(verifyBox(op, "query_box", getQueryBox(), rank, &queries)) ||
@@ -207,7 +241,8 @@ static LogicalResult verifySlotsTile(OpTy op, StringRef wholeName,
     return op.emitOpError()
            << "'" << wholeName << "' has rank " << whole.getRank()
            << ", expected " << rank + 3 << ", [B, X.., H, prod(size)]";
-  if (failed(verifyCount(op, "at", op.getAt().size(), rank)) ||
+  if (failed(verifySlotCount(op, {wholeName, whole}, op.getWindow())) ||
+      failed(verifyCount(op, "at", op.getAt().size(), rank)) ||
       failed(verifyCount(op, "key_at", op.getKeyAt().size(), rank)) ||
       failed(verifyBox(op, "query_box", op.getQueryBox(), rank, &queries)) ||
       failed(verifyBox(op, "key_box", op.getKeyBox(), rank, &keys)))

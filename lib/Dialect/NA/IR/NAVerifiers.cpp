@@ -1,4 +1,4 @@
-//===- NAVerifiers.cpp - Checks shared by the verifiers ---*- C++ -*-===//
+//===- NAVerifiers.cpp - Checks shared by the verifiers ---------*- C++ -*-===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,6 +7,8 @@
 
 #include "NAVerifiers.h"
 
+#include "llvm/Support/MathExtras.h"
+
 using namespace mlir;
 using namespace mlir::na;
 using namespace mlir::na::detail;
@@ -14,6 +16,22 @@ using namespace mlir::na::detail;
 FloatType mlir::na::detail::accumulatorType(Type elementType) {
   return elementType.isF64() ? cast<FloatType>(elementType)
                              : Float32Type::get(elementType.getContext());
+}
+
+/// Fails if the static sizes of an operand make it larger than any memory;
+/// offsets computed from them would overflow.
+static LogicalResult verifyAddressable(OpOperand &operand) {
+  auto type = dyn_cast<ShapedType>(operand.get().getType());
+  if (!type)
+    return success();
+  int64_t bytes = (type.getElementTypeBitWidth() + 7) / 8;
+  for (int64_t size : type.getShape())
+    if (!ShapedType::isDynamic(size) && size != 0 &&
+        llvm::MulOverflow(bytes, size, bytes))
+      return operand.getOwner()->emitOpError()
+             << "operand " << operand.getOperandNumber() << " is " << type
+             << ": more than 2^63 - 1 bytes";
+  return success();
 }
 
 LogicalResult mlir::na::detail::verifyDestinationStyle(Operation *op) {
@@ -25,6 +43,9 @@ LogicalResult mlir::na::detail::verifyDestinationStyle(Operation *op) {
       return op->emitOpError()
              << "mixes tensors and memrefs: operand "
              << operand.getOperandNumber() << " is " << operand.get().getType();
+  for (OpOperand &operand : op->getOpOperands())
+    if (failed(verifyAddressable(operand)))
+      return failure();
   unsigned expected = tensors ? dst.getNumDpsInits() : 0;
   if (op->getNumResults() != expected)
     return op->emitOpError()
@@ -48,17 +69,32 @@ LogicalResult mlir::na::detail::verifyRank(Operation *op, Named operand,
                            << ", " << layout;
 }
 
-LogicalResult mlir::na::detail::verifySameDim(Operation *op, Named operand,
-                                              int64_t dim, Named ref,
-                                              int64_t refDim, StringRef what) {
-  int64_t size = operand.type.getDimSize(dim);
-  int64_t expected = ref.type.getDimSize(refDim);
-  if (ShapedType::isDynamic(size) || ShapedType::isDynamic(expected) ||
-      size == expected)
+/// The first of `dims` that is static, if any.
+static const DimOf *firstStatic(ArrayRef<DimOf> dims) {
+  const auto *it = llvm::find_if(dims, [](const DimOf &entry) {
+    return !entry.operand.type.isDynamicDim(entry.dim);
+  });
+  return it == dims.end() ? nullptr : it;
+}
+
+static int64_t sizeOf(const DimOf &entry) {
+  return entry.operand.type.getDimSize(entry.dim);
+}
+
+LogicalResult mlir::na::detail::verifySameDims(Operation *op, StringRef what,
+                                               ArrayRef<DimOf> dims) {
+  const DimOf *expected = firstStatic(dims);
+  if (!expected)
     return success();
-  return op->emitOpError() << "'" << operand.name << "' dimension " << dim
-                           << " (" << what << ") is " << size << ", expected "
-                           << expected << " as in '" << ref.name << "'";
+  for (const DimOf &entry : dims)
+    if (!entry.operand.type.isDynamicDim(entry.dim) &&
+        sizeOf(entry) != sizeOf(*expected))
+      return op->emitOpError()
+             << "'" << entry.operand.name << "' dimension " << entry.dim << " ("
+             << what << ") is " << sizeOf(entry) << ", expected "
+             << sizeOf(*expected) << " as in '" << expected->operand.name
+             << "'";
+  return success();
 }
 
 LogicalResult mlir::na::detail::verifyElementType(Operation *op, Named operand,
@@ -71,36 +107,45 @@ LogicalResult mlir::na::detail::verifyElementType(Operation *op, Named operand,
                            << expected << " (" << why << ")";
 }
 
-LogicalResult mlir::na::detail::verifySameTokens(Operation *op, Named operand,
-                                                 Named ref,
+/// Dimension `dim` of all `operands`.
+static SmallVector<DimOf> dimOfAll(ArrayRef<Named> operands, int64_t dim) {
+  return llvm::map_to_vector(
+      operands, [&](Named operand) { return DimOf{operand, dim}; });
+}
+
+LogicalResult mlir::na::detail::verifySameTokens(Operation *op,
+                                                 ArrayRef<Named> operands,
                                                  int64_t spatialRank) {
-  if (failed(verifySameDim(op, operand, 0, ref, 0, "batch")))
+  if (failed(verifySameDims(op, "batch", dimOfAll(operands, 0))))
     return failure();
   for (int64_t axis = 0; axis < spatialRank; ++axis) {
     std::string what = "axis " + std::to_string(axis);
-    if (failed(verifySameDim(op, operand, axis + 1, ref, axis + 1, what)))
+    if (failed(verifySameDims(op, what, dimOfAll(operands, axis + 1))))
       return failure();
   }
   return success();
 }
 
 LogicalResult mlir::na::detail::verifyWindowFits(Operation *op,
-                                                 WindowAttr window, Named ref) {
+                                                 WindowAttr window,
+                                                 ArrayRef<Named> operands) {
   int64_t headDim = window.getRank() + 1;
   for (int64_t axis = 0; axis < window.getRank(); ++axis) {
-    int64_t length = ref.type.getDimSize(axis + 1);
-    if (ShapedType::isDynamic(length))
+    SmallVector<DimOf> lengths = dimOfAll(operands, axis + 1);
+    const DimOf *source = firstStatic(lengths);
+    if (!source)
       continue;
+    int64_t length = sizeOf(*source);
     auto error = ::na::window::checkAxis(window.getAxis(axis), axis, length);
     if (!error)
       continue;
     InFlightDiagnostic diag = op->emitOpError() << error->message;
     // Heads-first tensors are the usual way to get here.
-    int64_t heads = ref.type.getDimSize(headDim);
+    int64_t heads = source->operand.type.getDimSize(headDim);
     if (error->argument == "window" && !ShapedType::isDynamic(heads) &&
         heads > length)
-      diag << "; '" << ref.name << "' has " << heads << " heads and " << length
-           << " tokens on axis " << axis
+      diag << "; '" << source->operand.name << "' has " << heads
+           << " heads and " << length << " tokens on axis " << axis
            << ": are heads and tokens swapped? The layout is heads-last, [B, "
               "X.., H, D]";
     return diag;
@@ -108,40 +153,69 @@ LogicalResult mlir::na::detail::verifyWindowFits(Operation *op,
   return success();
 }
 
-LogicalResult mlir::na::detail::verifyHeads(Operation *op, Named query,
-                                            int64_t queryDim, Named key,
-                                            int64_t keyDim) {
-  int64_t queryHeads = query.type.getDimSize(queryDim);
-  int64_t keyHeads = key.type.getDimSize(keyDim);
-  if (queryHeads == 0)
-    return op->emitOpError() << "'" << query.name << "' dimension " << queryDim
-                             << " (heads) is 0, expected at least 1";
-  if (keyHeads == 0)
-    return op->emitOpError() << "'" << key.name << "' dimension " << keyDim
-                             << " (heads) is 0, expected at least 1";
-  if (ShapedType::isDynamic(queryHeads) || ShapedType::isDynamic(keyHeads) ||
-      queryHeads % keyHeads == 0)
+LogicalResult mlir::na::detail::verifyHeads(Operation *op,
+                                            ArrayRef<DimOf> queries,
+                                            ArrayRef<DimOf> keys) {
+  if (failed(verifySameDims(op, "heads", queries)) ||
+      failed(verifySameDims(op, "heads", keys)))
+    return failure();
+  const DimOf *query = firstStatic(queries), *key = firstStatic(keys);
+  for (const DimOf *side : {query, key})
+    if (side && sizeOf(*side) == 0)
+      return op->emitOpError()
+             << "'" << side->operand.name << "' dimension " << side->dim
+             << " (heads) is 0, expected at least 1";
+  if (!query || !key || sizeOf(*query) % sizeOf(*key) == 0)
     return success();
-  return op->emitOpError() << "'" << query.name << "' has " << queryHeads
-                           << " heads, not a multiple of the " << keyHeads
-                           << " heads of '" << key.name << "'";
+  return op->emitOpError() << "'" << query->operand.name << "' has "
+                           << sizeOf(*query) << " heads, not a multiple of the "
+                           << sizeOf(*key) << " heads of '" << key->operand.name
+                           << "'";
+}
+
+LogicalResult mlir::na::detail::verifyTableAxes(Operation *op, Named table,
+                                                WindowAttr window) {
+  for (int64_t axis = 0; axis < window.getRank(); ++axis) {
+    int64_t size = window.getSize()[axis], expected = 0;
+    if (llvm::MulOverflow<int64_t>(size, 2, expected))
+      return op->emitOpError()
+             << "window[" << axis << "] = " << size << " is too large for '"
+             << table.name << "': 2 * window[" << axis
+             << "] - 1 exceeds 64 bits";
+    expected -= 1;
+    int64_t entries = table.type.getDimSize(axis + 1);
+    if (!ShapedType::isDynamic(entries) && entries != expected)
+      return op->emitOpError()
+             << "'" << table.name << "' dimension " << axis + 1 << " (axis "
+             << axis << ") is " << entries << ", expected 2 * window[" << axis
+             << "] - 1 = " << expected;
+  }
+  return success();
+}
+
+LogicalResult mlir::na::detail::verifySlotCount(Operation *op, Named slots,
+                                                WindowAttr window) {
+  int64_t dim = slots.type.getRank() - 1, expected = window.getNumSlots();
+  if (expected == std::numeric_limits<int64_t>::max())
+    return op->emitOpError()
+           << "the product of the window sizes is too large for '" << slots.name
+           << "': it exceeds 64 bits";
+  int64_t count = slots.type.getDimSize(dim);
+  if (ShapedType::isDynamic(count) || count == expected)
+    return success();
+  return op->emitOpError() << "'" << slots.name << "' dimension " << dim
+                           << " (slots) is " << count
+                           << ", expected the product of the window sizes, "
+                           << expected;
 }
 
 LogicalResult mlir::na::detail::verifyBias(Operation *op, Named bias,
                                            Named query, WindowAttr window) {
   int64_t rank = window.getRank();
   if (failed(verifyRank(op, bias, rank + 1, "[Hq, 2 * size - 1 per axis]")) ||
-      failed(verifySameDim(op, bias, 0, query, rank + 1, "heads")))
+      failed(verifySameDims(op, "heads", {{query, rank + 1}, {bias, 0}})) ||
+      failed(verifyTableAxes(op, bias, window)))
     return failure();
-  for (int64_t axis = 0; axis < rank; ++axis) {
-    int64_t size = bias.type.getDimSize(axis + 1);
-    int64_t expected = 2 * window.getSize()[axis] - 1;
-    if (!ShapedType::isDynamic(size) && size != expected)
-      return op->emitOpError()
-             << "'bias' dimension " << axis + 1 << " (axis " << axis << ") is "
-             << size << ", expected 2 * window[" << axis
-             << "] - 1 = " << expected;
-  }
   Type type = bias.type.getElementType();
   if (!type.isF32() && type != query.type.getElementType())
     return op->emitOpError()

@@ -1,5 +1,4 @@
-//===- BufferizableOpInterfaceImpl.cpp - Bufferization of the na operations
-//---*- C++ -*-===//
+//===- BufferizableOpInterfaceImpl.cpp - Bufferization ----------*- C++ -*-===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

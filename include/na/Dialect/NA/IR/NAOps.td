@@ -31,6 +31,7 @@ class NA_StructuredOp<string mnemonic, list<Trait> traits = []>
            DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface,
                                      ["reifyResultShapes"]>])> {
   let hasVerifier = 1;
+  let hasFolder = 1;
   code baseClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable();
   }];
@@ -259,11 +260,12 @@ def NA_MergeOp : NA_StructuredOp<"merge", [AttrSizedOperandSegments]> {
     | operand | shape | element type |
     |---|---|---|
     | `outputs` (one or more) | any `[.., Dv]`, all equal | any of the four floats |
-    | `lses` (as many) | the outputs' without `Dv` | f32; f64 for f64 |
+    | `lses` (as many) | the outputs' without `Dv` | f32; f64 for an f64 `output` |
     | `output` | as `outputs` | any of the four floats |
     | `lse` (optional) | as `lses` | as `lses` |
 
-    Errors: no part, unequal numbers of outputs and LSEs, unequal shapes.
+    Errors: no part, unequal numbers of outputs and LSEs, unequal shapes, LSEs
+    of another type than stated.
 
     Example:
 

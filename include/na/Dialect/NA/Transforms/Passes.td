@@ -83,6 +83,7 @@ def NATileToLinalg : Pass<"na-tile-to-linalg"> {
   ];
 }
 
+<<<<<<< HEAD
 def NADecomposeAttention : Pass<"na-decompose-attention"> {
   let summary = "Rewrite na.attention as na.qk, softmax and na.av";
   let description = [{
@@ -104,6 +105,17 @@ def NATileUnfused : Pass<"na-tile-unfused"> {
     "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
     "::mlir::tensor::TensorDialect"
   ];
+=======
+def NAHoistTileBuffers : Pass<"na-hoist-tile-buffers"> {
+  let summary = "Allocate tiles once per parallel iteration";
+  let description = [{
+    Moves allocations of static size out of the sequential loops and branches
+    of an outermost parallel loop to the start of its body, so that nothing is
+    allocated in inner loops. Buffers that a loop carries, or that leave their
+    block, stay where they are.
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect"];
+>>>>>>> main
 }
 
 #endif // NA_DIALECT_NA_TRANSFORMS_PASSES_TD

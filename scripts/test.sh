@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds everything and runs all tests. The last
+# line is 'N passed, N failed', summed over the runners.
+#
+# usage: scripts/test.sh [options]
+#   --full     the whole of the conformance problems instead of the sample
+#   --no-deps  do not look for missing packages
+#   --help     print this text
+
+set -euo pipefail
+source "$(dirname "$0")/common.sh"
+
+full=no deps=yes
+for arg in "$@"; do
+  case "$arg" in
+    --full) full=yes ;;
+    --no-deps) deps=no ;;
+    --help | -h) usage && exit 0 ;;
+    *) die "unknown option '$arg' (--help lists the options)" ;;
+  esac
+done
+
+cd "$ROOT"
+reports="$BUILD/reports"
+failed_steps=()
+run_step() {
+  step "$@" || failed_steps+=("$1")
+}
+
+unit_tests() {
+  ctest --test-dir "$BUILD" --output-on-failure --no-tests=error \
+    --parallel "$JOBS" --output-junit "$reports/unit.xml"
+}
+lit_tests() {
+  "$LLVM_BIN/lit" -sv -j "$JOBS" --xunit-xml-output "$reports/lit.xml" \
+    "$BUILD/test"
+}
+conformance_tests() {
+  local mode="--sample"
+  [[ $full == no ]] || mode="--full"
+  "$VENV/bin/python3" test/conformance/run.py "$mode" --jobs "$JOBS" \
+    --na-run "$BUILD/bin/na-run" 2>&1 | tee "$reports/conformance.log"
+}
+
+[[ $deps == no ]] ||
+  step "install what is missing" "$ROOT/scripts/install-deps.sh"
+step "build" "$ROOT/scripts/build.sh"
+rm -rf "$reports"
+mkdir -p "$reports"
+run_step "unit tests" unit_tests
+run_step "lit tests" lit_tests
+run_step "conformance tests" conformance_tests
+
+print_step_times
+for name in ${failed_steps[@]+"${failed_steps[@]}"}; do
+  echo "failed: $name"
+done
+rc=0
+"$VENV/bin/python3" scripts/count_results.py "$reports/unit.xml" \
+  "$reports/lit.xml" "$reports/conformance.log" || rc=1
+((${#failed_steps[@]} == 0)) || rc=1
+exit $rc

@@ -1,0 +1,69 @@
+# Configuration of the lit tests. Run them with `ninja check-na`, or, for a
+# part of them, `lit-22 -v build/test --filter=NAME`.
+#
+# Tools (na-opt, na-run, mlir-opt, FileCheck, not, ...) are found by PATH;
+# %python is the interpreter that has NumPy; %examples, %scripts and %conformance
+# are those folders of the project.
+#
+# Features, for REQUIRES lines:
+#   avx2, avx512  the host has the instructions
+#   ptxas         NVIDIA's assembler is installed (needs no GPU)
+#   cuda          a CUDA driver answers and has a device
+
+import ctypes
+import os
+import platform
+import shutil
+
+import lit.formats
+
+config.name = "NAMLIR"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs", "conformance", "fuzz", "install"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = config.namlir_test_exec_root
+
+config.environment["PATH"] = os.pathsep.join(
+    [config.namlir_tools_dir, config.llvm_tools_dir, os.environ["PATH"]]
+)
+config.substitutions += [
+    ("%python", config.python_executable),
+    ("%examples", os.path.join(config.namlir_source_dir, "examples")),
+    ("%scripts", os.path.join(config.namlir_source_dir, "scripts")),
+    ("%conformance", os.path.join(config.test_source_root, "conformance")),
+]
+
+
+def host_cpu_flags():
+    if platform.system() != "Linux":
+        return set()
+    with open("/proc/cpuinfo", encoding="utf-8") as cpuinfo:
+        for line in cpuinfo:
+            if line.startswith("flags"):
+                return set(line.split(":", 1)[1].split())
+    return set()
+
+
+def has_cuda_device():
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    count = ctypes.c_int(0)
+    return (
+        driver.cuInit(0) == 0
+        and driver.cuDeviceGetCount(ctypes.byref(count)) == 0
+        and count.value > 0
+    )
+
+
+flags = host_cpu_flags()
+if {"avx2", "fma"} <= flags:
+    config.available_features.add("avx2")
+if {"avx512f", "avx512bw", "avx512dq", "avx512vl"} <= flags:
+    config.available_features.add("avx512")
+if shutil.which("ptxas", path=config.environment["PATH"]):
+    config.available_features.add("ptxas")
+if has_cuda_device():
+    config.available_features.add("cuda")
