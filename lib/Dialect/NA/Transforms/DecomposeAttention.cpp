@@ -11,7 +11,9 @@
 #include "na/Dialect/NA/Transforms/TileLinalg.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 #include <limits>
@@ -234,11 +236,39 @@ SmallVector<Value> AttentionDecomposer::run() {
 /// Additional keys need the grouping of the heads and the scale as numbers.
 static bool hasStaticGroups(AttentionOp op) {
   auto isStatic = [&](Value value) {
-    return !cast<RankedTensorType>(value.getType())
+    return !cast<ShapedType>(value.getType())
                 .isDynamicDim(op.getSpatialRank() + 1);
   };
   return isStatic(op.getQuery()) && isStatic(op.getKey()) &&
          op.getScaleValue().has_value();
+}
+
+/// Rebuilds an operation on memrefs on tensors, which are materialised in its
+/// destinations.
+static AttentionOp liftToTensors(RewriterBase &rewriter, AttentionOp op) {
+  ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+  auto toTensor = [&](Value buffer, bool writable) -> Value {
+    if (!buffer)
+      return Value();
+    return bufferization::ToTensorOp::create(
+        b, memref::getTensorTypeFromMemRefType(buffer.getType()), buffer,
+        /*restrict=*/true, writable);
+  };
+  auto lifted = AttentionOp::create(
+      b, toTensor(op.getQuery(), false), toTensor(op.getKey(), false),
+      toTensor(op.getValue(), false), toTensor(op.getBias(), false),
+      toTensor(op.getAdditionalKey(), false),
+      toTensor(op.getAdditionalValue(), false), toTensor(op.getOutput(), true),
+      toTensor(op.getLse(), true), op.getWindow(), op.getScaleAttr(),
+      op.getScheduleAttr());
+  lifted->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  for (auto [result, buffer] :
+       llvm::zip(lifted->getResults(), op.getDpsInits()))
+    bufferization::MaterializeInDestinationOp::create(
+        b, /*result=*/Type(), result, buffer, /*restrict=*/true,
+        /*writable=*/true);
+  rewriter.eraseOp(op);
+  return lifted;
 }
 
 namespace {
@@ -249,17 +279,16 @@ struct DecomposeAttention
     getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });
     IRRewriter rewriter(&getContext());
     for (AttentionOp op : ops) {
-      if (!isa<TensorType>(op.getQuery().getType())) {
-        op.emitOpError(
-            "is on memrefs; run na-decompose-attention before bufferization");
-        return signalPassFailure();
-      }
       if (op.getAdditionalKey() && !hasStaticGroups(op)) {
         op.emitRemark("has additional keys, and heads or the default of the "
                       "scale are dynamic: left for the naive lowering");
         continue;
       }
       rewriter.setInsertionPoint(op);
+      if (isa<MemRefType>(op.getQuery().getType())) {
+        op = liftToTensors(rewriter, op);
+        rewriter.setInsertionPoint(op);
+      }
       rewriter.replaceOp(op, AttentionDecomposer(rewriter, op).run());
     }
   }
