@@ -83,6 +83,9 @@ def LinalgToVectorLoopsPass : Pass<"linalg-to-vector-loops"> {
     stays in registers while the reductions run; operands that do not depend
     on the row or on the lane are loaded once per block.
 
+    Large operations outside of any parallel loop get an outermost
+    `scf.parallel`, over their outer dimensions or over panels of rows.
+
     Unlike a chain of tiling, `linalg` vectorisation and contraction lowering,
     accumulators are 1-D vectors carried by `scf.for` from the start, and no
     multi-dimensional vector has to be unrolled again later.
@@ -170,6 +173,22 @@ def ParallelToRuntimePass
     "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
     "::mlir::scf::SCFDialect"
   ];
+}
+
+def SetVectorWidthPass : Pass<"llvm-set-vector-width"> {
+  let summary = "Tell LLVM which vectors to use";
+  let description = [{
+    Sets `prefer_vector_width` on every `llvm.func` with a body that has none.
+    On CPUs for which LLVM prefers narrower vectors than the registers are, it
+    would otherwise split the vectors that the loops were blocked for.
+
+    Errors: a width outside 64 to 4096.
+  }];
+  let options = [
+    Option<"vectorBits", "vector-bits", "int64_t", "512",
+           "Width of a vector register in bits">
+  ];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
 #endif // NA_CONVERSION_PASSES_TD

@@ -91,7 +91,10 @@ def NA_TileStoreOp : Op<NA_Dialect, "tile.store",
   let hasVerifier = 1;
 }
 
-def NA_TileWindowsOp : NA_TileOp<"windows", [AttrSizedOperandSegments]> {
+def NA_TileWindowsOp : NA_TileOp<"windows",
+    [AttrSizedOperandSegments,
+     NA_OneOperandEach<[2],
+                       "'init'">]> {
   let summary = "Key range of every query of a tile, axis by axis";
   let description = [{
     For query lane `m` (row-major over `box`) at position `p_a = at_a + index`
@@ -117,7 +120,10 @@ def NA_TileWindowsOp : NA_TileOp<"windows", [AttrSizedOperandSegments]> {
   }];
 }
 
-def NA_TileMaskOp : NA_TileOp<"mask", [AttrSizedOperandSegments]> {
+def NA_TileMaskOp : NA_TileOp<"mask",
+    [AttrSizedOperandSegments,
+     NA_OneOperandEach<[0, 1],
+                       "'init' and 'ranges'">]> {
   let summary = "Sets the scores of keys outside the window to -inf";
   let description = [{
     `scores` is a tile of logits, `[queries, keys]` or `[keys, queries]` with
@@ -147,7 +153,10 @@ def NA_TileMaskOp : NA_TileOp<"mask", [AttrSizedOperandSegments]> {
   }];
 }
 
-def NA_TileBiasOp : NA_TileOp<"bias", [AttrSizedOperandSegments]> {
+def NA_TileBiasOp : NA_TileOp<"bias",
+    [AttrSizedOperandSegments,
+     NA_OneOperandEach<[0, 1, 2],
+                       "'init', 'table' and 'head'">]> {
   let summary = "Adds the relative-position bias to a tile of logits";
   let description = [{
     Adds `bias[head, r_x, ..]` with `r_a = key position - query position +
@@ -179,6 +188,8 @@ def NA_TileBiasOp : NA_TileOp<"bias", [AttrSizedOperandSegments]> {
 
 def NA_TileScatterOp : Op<NA_Dialect, "tile.scatter",
     [AttrSizedOperandSegments,
+     NA_OneOperandEach<[0, 1, 3, 4, 5],
+                       "'tile', 'ranges', 'dest', 'batch' and 'head'">,
      DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "Stores the in-window entries of a tile of scores to slots";
   let description = [{
@@ -211,7 +222,10 @@ def NA_TileScatterOp : Op<NA_Dialect, "tile.scatter",
   let hasVerifier = 1;
 }
 
-def NA_TileGatherOp : NA_TileOp<"gather", [AttrSizedOperandSegments]> {
+def NA_TileGatherOp : NA_TileOp<"gather",
+    [AttrSizedOperandSegments,
+     NA_OneOperandEach<[0, 1, 2, 4, 6],
+                       "'source', 'batch', 'head', 'ranges' and 'init'">]> {
   let summary = "Loads slots of attention weights as a dense tile";
   let description = [{
     The inverse of `na.tile.scatter`: a dense tile of weights, 0 for pairs
