@@ -283,15 +283,4 @@ llvm::Error JITModule::invoke(StringRef function,
   return llvm::Error::success();
 }
 
-VectorRegisters mlir::na::getHostVectorRegisters() {
-  llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
-  if (features.lookup("avx512f") && features.lookup("avx512dq"))
-    return {512, 32};
-  if (features.lookup("avx2") && features.lookup("fma"))
-    return {256, 16};
-  if (features.lookup("neon"))
-    return {128, 32};
-  return {128, 16};
-}
-
 std::string mlir::na::getHostCPU() { return llvm::sys::getHostCPUName().str(); }

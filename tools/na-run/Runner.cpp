@@ -77,10 +77,8 @@ llvm::Expected<Compiled> compile(const Program &program, StringRef pipeline,
   if (!harness)
     return harness.takeError();
   JITOptions options;
-  VectorRegisters registers = getHostVectorRegisters();
-  options.pipeline = llvm::formatv(
-      "{0},na-to-cpu{{mode={1} vector-bits={2} registers={3}}",
-      Harness::getPreparation(), pipeline, registers.bits, registers.count);
+  options.pipeline = llvm::formatv("{0},na-to-cpu{{mode={1}}",
+                                   Harness::getPreparation(), pipeline);
   if (!printAfter.empty())
     options.configurePasses = [&](PassManager &manager) {
       auto wanted = [printAfter](Pass *pass, Operation *) {
