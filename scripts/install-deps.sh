@@ -33,7 +33,7 @@ packages=(
   libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools clang-22 lld-22
   libclang-rt-22-dev
   libzstd-dev zlib1g-dev libxml2-dev libedit-dev libcurl4-openssl-dev
-  cmake ninja-build ccache libgtest-dev
+  cmake ninja-build ccache libgtest-dev libxtensor-dev
   python3 python3-venv
 )
 

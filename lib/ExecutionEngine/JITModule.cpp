@@ -230,6 +230,11 @@ JITModule::compile(ModuleOp module, const JITOptions &options) {
           .create();
   if (!jit)
     return jit.takeError();
+  // What went wrong is reported to the session, beside the error of a lookup.
+  auto reported = std::make_shared<std::string>();
+  (*jit)->getExecutionSession().setErrorReporter([reported](llvm::Error error) {
+    *reported += llvm::toString(std::move(error));
+  });
   if (llvm::Error error = registerSymbols(**jit))
     return std::move(error);
   SmallVector<std::string> names;
@@ -241,8 +246,13 @@ JITModule::compile(ModuleOp module, const JITOptions &options) {
   // Missing symbols show now rather than at the first call.
   for (const std::string &name : names) {
     llvm::Expected<llvm::orc::ExecutorAddr> address = (*jit)->lookup(name);
-    if (!address)
-      return address.takeError();
+    if (address)
+      continue;
+    llvm::Error error = address.takeError();
+    if (reported->empty())
+      return std::move(error);
+    llvm::consumeError(std::move(error));
+    return llvm::createStringError(*reported);
   }
   times.link = watch.lap();
   result->jit = std::move(*jit);
@@ -271,6 +281,17 @@ llvm::Error JITModule::invoke(StringRef function,
     slots.push_back(&value);
   (*packed)(slots.data());
   return llvm::Error::success();
+}
+
+VectorRegisters mlir::na::getHostVectorRegisters() {
+  llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
+  if (features.lookup("avx512f") && features.lookup("avx512dq"))
+    return {512, 32};
+  if (features.lookup("avx2") && features.lookup("fma"))
+    return {256, 16};
+  if (features.lookup("neon"))
+    return {128, 32};
+  return {128, 16};
 }
 
 std::string mlir::na::getHostCPU() { return llvm::sys::getHostCPUName().str(); }

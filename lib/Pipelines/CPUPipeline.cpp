@@ -20,13 +20,40 @@
 #include "mlir/Dialect/SCF/Transforms/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/TargetParser/Host.h"
 
 using namespace mlir;
 using namespace mlir::na;
 
+namespace {
+/// The vector unit to compile for.
+struct VectorUnit {
+  int64_t bits, registers;
+};
+} // namespace
+
+/// What the options say; the host's where they say nothing.
+static VectorUnit getVectorUnit(const CPUPipelineOptions &options) {
+  VectorUnit unit{128, 16};
+  llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
+  if (features.lookup("avx512f"))
+    unit = {512, 32};
+  else if (features.lookup("avx2"))
+    unit = {256, 16};
+  else if (features.lookup("neon"))
+    unit = {128, 32};
+  if (options.vectorBits != 0)
+    unit.bits = options.vectorBits;
+  if (options.registers != 0)
+    unit.registers = options.registers;
+  return unit;
+}
+
 /// Bufferizes the whole module; function arguments and results become memrefs
 /// of identity layout.
 static void addBufferization(OpPassManager &pm) {
+  // Arithmetic on whole tensors has no bufferization of its own.
+  pm.addNestedPass<func::FuncOp>(createConvertElementwiseToLinalgPass());
   pm.addPass(bufferization::createEmptyTensorEliminationPass());
   bufferization::OneShotBufferizePassOptions options;
   options.bufferizeFunctionBoundaries = true;
@@ -65,18 +92,20 @@ void mlir::na::buildCPULoopsPipeline(OpPassManager &pm,
     pm.addPass(createNATileUnfused());
     addTileLowering(pm);
   }
-  // What has no tiled form, and everything in naive mode.
-  pm.addPass(createConvertNAToLoopsPass());
   pm.addPass(createNAHoistTileBuffers());
   bufferization::buildBufferDeallocationPipeline(
       pm, bufferization::BufferDeallocationPipelineOptions());
   pm.addPass(createConvertBufferizationToMemRefPass());
+  // What has no tiled form, and everything in naive mode. The loops free their
+  // buffers, which the deallocation of others does not expect.
+  pm.addPass(createConvertNAToLoopsPass());
+  VectorUnit unit = getVectorUnit(options);
   NATileToLoopsPassOptions tileToLoops;
-  tileToLoops.vectorBits = options.vectorBits;
+  tileToLoops.vectorBits = unit.bits;
   pm.addPass(createNATileToLoopsPass(tileToLoops));
   LinalgToVectorLoopsPassOptions vectorLoops;
-  vectorLoops.vectorBits = options.vectorBits;
-  vectorLoops.registers = options.registers;
+  vectorLoops.vectorBits = unit.bits;
+  vectorLoops.registers = unit.registers;
   pm.addPass(createLinalgToVectorLoopsPass(vectorLoops));
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToParallelLoopsPass());
   pm.addPass(createExpToArithPass());
@@ -85,7 +114,8 @@ void mlir::na::buildCPULoopsPipeline(OpPassManager &pm,
   pm.addPass(createLoopInvariantCodeMotionPass());
 }
 
-void mlir::na::buildCPUToLLVMPipeline(OpPassManager &pm) {
+void mlir::na::buildCPUToLLVMPipeline(OpPassManager &pm,
+                                      const CPUPipelineOptions &options) {
   pm.addPass(createLowerAffinePass());
   pm.addPass(createForallToParallelLoopPass());
   pm.addPass(createConvertVectorToSCFPass());
@@ -95,9 +125,10 @@ void mlir::na::buildCPUToLLVMPipeline(OpPassManager &pm) {
   expand.includeBf16 = true;
   pm.addPass(arith::createArithExpandOpsPass(expand));
   pm.addPass(createSCFToControlFlowPass());
-  pm.addPass(createConvertVectorToLLVMPass());
   pm.addPass(createConvertMathToLLVMPass());
+  // Takes vectors apart into vector.extract and vector.insert.
   pm.addPass(createConvertMathToLibmPass());
+  pm.addPass(createConvertVectorToLLVMPass());
   pm.addPass(createFinalizeMemRefToLLVMConversionPass());
   pm.addPass(createArithToLLVMConversionPass());
   pm.addPass(createConvertIndexToLLVMPass());
@@ -105,6 +136,9 @@ void mlir::na::buildCPUToLLVMPipeline(OpPassManager &pm) {
   pm.addPass(createConvertFuncToLLVMPass());
   pm.addPass(createUBToLLVMConversionPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
+  SetVectorWidthPassOptions width;
+  width.vectorBits = getVectorUnit(options).bits;
+  pm.addPass(createSetVectorWidthPass(width));
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 }
@@ -114,7 +148,7 @@ void mlir::na::buildCPUPipeline(OpPassManager &pm,
   buildCPULoopsPipeline(pm, options);
   if (options.parallel)
     pm.addPass(createParallelToRuntimePass());
-  buildCPUToLLVMPipeline(pm);
+  buildCPUToLLVMPipeline(pm, options);
 }
 
 void mlir::na::registerPipelines() {

@@ -79,22 +79,10 @@ llvm::Expected<Compiled> compile(const Program &program, StringRef pipeline,
     return harness.takeError();
   JITOptions options;
   options.optLevel = optLevel;
-  options.pipeline =
-      (Harness::getPreparation() + ",na-to-cpu{mode=" + pipeline + "}").str();
-  // TEMPORARY until na-to-cpu is registered.
-  if (!PassPipelineInfo::lookup("na-to-cpu"))
-    options.pipeline =
-        (Harness::getPreparation() +
-         ",convert-elementwise-to-linalg,one-shot-bufferize{bufferize-function-"
-         "boundaries=1 "
-         "function-boundary-type-conversion=identity-layout-map},"
-         "convert-na-to-loops,convert-linalg-to-loops,"
-         "expand-strided-metadata,lower-affine,convert-scf-to-cf,arith-expand{"
-         "include-bf16=0},"
-         "convert-math-to-llvm,convert-math-to-libm,finalize-memref-to-llvm,"
-         "convert-arith-to-llvm,convert-index-to-llvm,convert-func-to-llvm,"
-         "convert-cf-to-llvm,reconcile-unrealized-casts")
-            .str();
+  VectorRegisters registers = getHostVectorRegisters();
+  options.pipeline = llvm::formatv(
+      "{0},na-to-cpu{{mode={1} vector-bits={2} registers={3}}",
+      Harness::getPreparation(), pipeline, registers.bits, registers.count);
   if (!printAfter.empty())
     options.configurePasses = [&](PassManager &manager) {
       auto wanted = [printAfter](Pass *pass, Operation *) {

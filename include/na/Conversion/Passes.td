@@ -83,6 +83,9 @@ def LinalgToVectorLoopsPass : Pass<"linalg-to-vector-loops"> {
     stays in registers while the reductions run; operands that do not depend
     on the row or on the lane are loaded once per block.
 
+    Large operations outside of any parallel loop get an outermost
+    `scf.parallel`, over their outer dimensions or over panels of rows.
+
     Unlike a chain of tiling, `linalg` vectorisation and contraction lowering,
     accumulators are 1-D vectors carried by `scf.for` from the start, and no
     multi-dimensional vector has to be unrolled again later.
@@ -124,12 +127,39 @@ def ExpToArithPass : Pass<"exp-to-arith"> {
 }
 
 def NATileToLoopsPass : Pass<"convert-na-tile-to-loops"> {
-  let summary = "Lower tile loads, stores and windows to loops";
+  let summary = "Lower operations that move data of tiles to loops";
   let description = [{
     Lowers `na.tile.load`, `na.tile.store` and `na.tile.windows` on memrefs to
     `scf` loops: over the lanes, then over the channels of a token, which are
     contiguous and move as vectors. Rows outside the tensor are zeroed by loads
     and skipped by stores.
+
+    `na.tile.scatter` and `na.tile.gather` go over the queries of the tile and,
+    for each, over the runs of keys inside its window: such keys have
+    consecutive slots along the last axis. `na.tile.bias` goes over lanes that
+    are consecutive in the table. Both use masked vectors where the rows of tile
+    and operand are contiguous; slots move one by one if the tile is key-major,
+    or if their element type is not the tile's.
+
+    Example: `na.tile.gather` of 16 queries and 20 keys becomes, after zeros
+    have been stored to the tile,
+
+    ```mlir
+    scf.for %m = %c0 to %queries step %c1 {
+      // %lower, %slot, %length: first key lane, its slot, number of keys
+      scf.for %i = %c0 to %length step %c8 {
+        %to = arith.addi %lower, %i : index
+        %from = arith.addi %slot, %i : index
+        %rest = arith.subi %length, %i : index
+        %mask = vector.create_mask %rest : vector<8xi1>
+        %w = vector.maskedload %weights[%b, %x, %h, %from], %mask, %zeros
+            : memref<1x56x2x7xf32>, vector<8xi1>, vector<8xf32>
+              into vector<8xf32>
+        vector.maskedstore %tile[%m, %to], %mask, %w
+            : memref<16x20xf32>, vector<8xi1>, vector<8xf32>
+      }
+    }
+    ```
 
     Errors: a tile operation on tensors (bufferize before this pass).
   }];
@@ -170,6 +200,22 @@ def ParallelToRuntimePass
     "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
     "::mlir::scf::SCFDialect"
   ];
+}
+
+def SetVectorWidthPass : Pass<"llvm-set-vector-width"> {
+  let summary = "Tell LLVM which vectors to use";
+  let description = [{
+    Sets `prefer_vector_width` on every `llvm.func` with a body that has none.
+    On CPUs for which LLVM prefers narrower vectors than the registers are, it
+    would otherwise split the vectors that the loops were blocked for.
+
+    Errors: a width outside 64 to 4096.
+  }];
+  let options = [
+    Option<"vectorBits", "vector-bits", "int64_t", "512",
+           "Width of a vector register in bits">
+  ];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
 #endif // NA_CONVERSION_PASSES_TD

@@ -85,8 +85,14 @@ private:
   CompileTimes times;
 };
 
-/// The name and features of the host's CPU, for reports.
+/// The name of the host's CPU, for reports.
 std::string getHostCPU();
+
+/// The vector registers of the host, for pipelines that ask.
+struct VectorRegisters {
+  int64_t bits, count;
+};
+VectorRegisters getHostVectorRegisters();
 
 } // namespace mlir::na
 

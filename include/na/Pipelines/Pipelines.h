@@ -43,12 +43,13 @@ struct CPUPipelineOptions : PassPipelineOptions<CPUPipelineOptions> {
   Option<int64_t> vectorBits{
       *this, "vector-bits",
       llvm::cl::desc("Width of a vector register in bits: 512 for AVX-512, "
-                     "256 for AVX2"),
-      llvm::cl::init(512)};
+                     "256 for AVX2 (default: this host's)"),
+      llvm::cl::init(0)};
   Option<int64_t> registers{
       *this, "registers",
-      llvm::cl::desc("Number of vector registers: 32 for AVX-512, 16 for AVX2"),
-      llvm::cl::init(32)};
+      llvm::cl::desc("Number of vector registers: 32 for AVX-512, 16 for AVX2 "
+                     "(default: this host's)"),
+      llvm::cl::init(0)};
   Option<bool> parallel{
       *this, "parallel",
       llvm::cl::desc("Run the grid on the run time's threads"),
@@ -66,7 +67,8 @@ void buildCPULoopsPipeline(OpPassManager &pm,
 
 /// The rest of `buildCPUPipeline`: scf, vector, math, arith, memref and func
 /// to the LLVM dialect.
-void buildCPUToLLVMPipeline(OpPassManager &pm);
+void buildCPUToLLVMPipeline(OpPassManager &pm,
+                            const CPUPipelineOptions &options);
 
 /// Registers `na-to-cpu` and `na-to-cpu-loops`.
 void registerPipelines();

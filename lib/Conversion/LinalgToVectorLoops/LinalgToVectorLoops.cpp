@@ -51,7 +51,7 @@ public:
   Emitter(LinalgOp op, Plan plan, ImplicitLocOpBuilder &b)
       : op(op), plan(std::move(plan)), b(b), ivs(op.getNumLoops()) {}
 
-  void run() { emitOuter(0); }
+  void run();
 
 private:
   /// One vector of a block: its first lane, relative to the block's, and width.
@@ -59,6 +59,8 @@ private:
     int64_t offset, width;
   };
 
+  void emitOuterParallel();
+  void emitRowPanels();
   void emitOuter(unsigned depth);
   void emitLanes();
   void emitRows(ArrayRef<Chunk> chunks);
@@ -83,6 +85,7 @@ private:
            llvm::none_of(plan.reductions,
                          [&](unsigned dim) { return usesDim(output, dim); });
   }
+  int64_t getNumIterations() { return llvm::product_of(plan.extents); }
   Value constant(int64_t value) {
     return arith::ConstantIndexOp::create(b, value);
   }
@@ -102,6 +105,8 @@ private:
   Plan plan;
   ImplicitLocOpBuilder &b;
   SmallVector<Value> ivs;
+  /// The rows to emit, if not all: [panelBegin, panelEnd), in full blocks.
+  Value panelBegin, panelEnd;
 };
 
 } // namespace
@@ -125,6 +130,63 @@ void Emitter::forLoop(unsigned dim, int64_t from, int64_t to, int64_t step,
   b.setInsertionPointToStart(loop.getBody());
   ivs[dim] = loop.getInductionVar();
   body();
+}
+
+/// Operations inside a parallel loop are sequential; large ones outside of any
+/// become parallel over their outer loops or over panels of rows.
+void Emitter::run() {
+  constexpr int64_t minIterations = 1 << 14, minParallel = 8;
+  bool nested = op->getParentOfType<scf::ForallOp>() ||
+                op->getParentOfType<scf::ParallelOp>();
+  if (nested || getNumIterations() < minIterations)
+    return emitOuter(0);
+  int64_t outer = 1;
+  for (unsigned dim : plan.outer)
+    outer *= plan.extents[dim];
+  if (outer >= minParallel)
+    return emitOuterParallel();
+  if (plan.row && plan.extents[*plan.row] >= 2 * plan.rows)
+    return emitRowPanels();
+  emitOuter(0);
+}
+
+void Emitter::emitOuterParallel() {
+  SmallVector<Value> lower(plan.outer.size(), constant(0));
+  SmallVector<Value> step(plan.outer.size(), constant(1));
+  SmallVector<Value> upper;
+  for (unsigned dim : plan.outer)
+    upper.push_back(constant(plan.extents[dim]));
+  auto loop = scf::ParallelOp::create(b, lower, upper, step);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  for (auto [dim, iv] : llvm::zip_equal(plan.outer, loop.getInductionVars()))
+    ivs[dim] = iv;
+  emitLanes();
+}
+
+/// A panel of rows reuses what the rows share while it is in the cache.
+void Emitter::emitRowPanels() {
+  constexpr int64_t maxBlocks = 16, minPanels = 8;
+  int64_t extent = plan.extents[*plan.row];
+  int64_t blocks = extent / plan.rows, full = blocks * plan.rows;
+  int64_t panel =
+      plan.rows * std::clamp<int64_t>(blocks / minPanels, 1, maxBlocks);
+  auto loop = scf::ParallelOp::create(b, ValueRange{constant(0)},
+                                      ValueRange{constant(full)},
+                                      ValueRange{constant(panel)});
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    panelBegin = loop.getInductionVars()[0];
+    panelEnd =
+        arith::MinSIOp::create(b, offset(panelBegin, panel), constant(full));
+    emitOuter(0);
+  }
+  if (full == extent)
+    return;
+  panelBegin = constant(full);
+  panelEnd = {};
+  emitOuter(0);
 }
 
 void Emitter::emitOuter(unsigned depth) {
@@ -160,6 +222,18 @@ void Emitter::emitRows(ArrayRef<Chunk> chunks) {
   }
   int64_t extent = plan.extents[*plan.row];
   int64_t full = extent / plan.rows * plan.rows;
+  if (panelEnd) {
+    auto loop =
+        scf::ForOp::create(b, panelBegin, panelEnd, constant(plan.rows));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    ivs[*plan.row] = loop.getInductionVar();
+    return emitBlock(plan.rows, chunks);
+  }
+  if (panelBegin) {
+    ivs[*plan.row] = panelBegin;
+    return emitBlock(extent - full, chunks);
+  }
   forLoop(*plan.row, 0, full, plan.rows, [&] { emitBlock(plan.rows, chunks); });
   if (full == extent)
     return;

@@ -149,18 +149,6 @@ LogicalResult WindowAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     if (auto error = ::na::window::checkAxis(
             {size[i], stride[i], dilation[i], causal[i]}, i, std::nullopt))
       return emitError() << error->message;
-  // Far above any real window; sums and products of window sizes and dilations
-  // stay far from an overflow.
-  constexpr int64_t maxTokens = int64_t(1) << 40;
-  int64_t tokens = 1;
-  for (size_t i = 0; i < size.size(); ++i) {
-    if (size[i] > maxTokens / tokens / dilation[i])
-      return emitError() << "window[" << i << "] = " << size[i]
-                         << " with dilation[" << i << "] = " << dilation[i]
-                         << " spreads the window over more than " << maxTokens
-                         << " tokens";
-    tokens *= size[i] * dilation[i];
-  }
   return success();
 }
 

@@ -7,6 +7,7 @@
 
 #include "na/Dialect/NA/IR/NA.h"
 
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -82,36 +83,55 @@ void TileScatterOp::getEffects(Effects &effects) {
 /// Where one dimension of a result comes from.
 using DimSource = std::pair<Value, int64_t>;
 
-static SmallVector<OpFoldResult> reify(OpBuilder &builder, Location loc,
+/// The sizes of one result. A static size of its type is an attribute, a
+/// dynamic one a value, as callers of the interface expect.
+static SmallVector<OpFoldResult> reify(OpBuilder &builder, OpResult result,
                                        ArrayRef<DimSource> dims) {
+  Location loc = result.getLoc();
+  auto type = cast<RankedTensorType>(result.getType());
   SmallVector<OpFoldResult> sizes;
-  for (auto [value, dim] : dims)
-    sizes.push_back(tensor::getMixedSize(builder, loc, value, dim));
+  for (auto [index, source] : llvm::enumerate(dims)) {
+    if (!type.isDynamicDim(index)) {
+      sizes.push_back(builder.getIndexAttr(type.getDimSize(index)));
+      continue;
+    }
+    OpFoldResult size =
+        tensor::getMixedSize(builder, loc, source.first, source.second);
+    sizes.push_back(getValueOrCreateConstantIndexOp(builder, loc, size));
+  }
   return sizes;
-}
-
-/// All dimensions of `value` but the last.
-static SmallVector<DimSource> leadingDims(Value value) {
-  SmallVector<DimSource> dims;
-  for (int64_t dim : llvm::seq(cast<ShapedType>(value.getType()).getRank() - 1))
-    dims.emplace_back(value, dim);
-  return dims;
 }
 
 static int64_t lastDim(Value value) {
   return cast<ShapedType>(value.getType()).getRank() - 1;
 }
 
+/// All dimensions of `value` but the last.
+static SmallVector<DimSource> leadingDims(Value value) {
+  SmallVector<DimSource> dims;
+  for (int64_t dim : llvm::seq(lastDim(value)))
+    dims.emplace_back(value, dim);
+  return dims;
+}
+
+/// The sizes of an output, whose rows are those of `rows` and whose last
+/// dimension is that of `channels`, and of an LSE, if there are such results.
+static void reifyOutputAndLse(OpBuilder &builder, Operation *op, Value rows,
+                              Value channels,
+                              ReifiedRankedShapedTypeDims &shapes) {
+  SmallVector<DimSource> lse = leadingDims(rows);
+  SmallVector<DimSource> output = lse;
+  output.emplace_back(channels, lastDim(channels));
+  if (op->getNumResults() > 0)
+    shapes.push_back(reify(builder, op->getResult(0), output));
+  if (op->getNumResults() > 1)
+    shapes.push_back(reify(builder, op->getResult(1), lse));
+}
+
 LogicalResult
 AttentionOp::reifyResultShapes(OpBuilder &builder,
                                ReifiedRankedShapedTypeDims &shapes) {
-  SmallVector<DimSource> lse = leadingDims(getQuery());
-  SmallVector<DimSource> output = lse;
-  output.emplace_back(getValue(), lastDim(getValue()));
-  if (getNumResults() > 0)
-    shapes.push_back(reify(builder, getLoc(), output));
-  if (getNumResults() > 1)
-    shapes.push_back(reify(builder, getLoc(), lse));
+  reifyOutputAndLse(builder, getOperation(), getQuery(), getValue(), shapes);
   return success();
 }
 
@@ -119,29 +139,24 @@ LogicalResult QKOp::reifyResultShapes(OpBuilder &builder,
                                       ReifiedRankedShapedTypeDims &shapes) {
   if (getNumResults() == 0)
     return success();
-  shapes.push_back(reify(builder, getLoc(), leadingDims(getQuery())));
-  shapes.back().push_back(builder.getIndexAttr(getWindow().getNumSlots()));
+  OpResult result = getOperation()->getResult(0);
+  shapes.push_back(reify(builder, result, leadingDims(getQuery())));
+  OpFoldResult slots = builder.getIndexAttr(getWindow().getNumSlots());
+  if (cast<ShapedType>(result.getType()).isDynamicDim(lastDim(result)))
+    slots = getValueOrCreateConstantIndexOp(builder, getLoc(), slots);
+  shapes.back().push_back(slots);
   return success();
 }
 
 LogicalResult AVOp::reifyResultShapes(OpBuilder &builder,
                                       ReifiedRankedShapedTypeDims &shapes) {
-  if (getNumResults() == 0)
-    return success();
-  SmallVector<DimSource> output = leadingDims(getWeights());
-  output.emplace_back(getValue(), lastDim(getValue()));
-  shapes.push_back(reify(builder, getLoc(), output));
+  reifyOutputAndLse(builder, getOperation(), getWeights(), getValue(), shapes);
   return success();
 }
 
 LogicalResult MergeOp::reifyResultShapes(OpBuilder &builder,
                                          ReifiedRankedShapedTypeDims &shapes) {
-  SmallVector<DimSource> lse = leadingDims(getOutputs().front());
-  SmallVector<DimSource> output = lse;
-  output.emplace_back(getOutputs().front(), lastDim(getOutputs().front()));
-  if (getNumResults() > 0)
-    shapes.push_back(reify(builder, getLoc(), output));
-  if (getNumResults() > 1)
-    shapes.push_back(reify(builder, getLoc(), lse));
+  reifyOutputAndLse(builder, getOperation(), getOutputs().front(),
+                    getOutputs().front(), shapes);
   return success();
 }

@@ -39,4 +39,15 @@ def NA_Dialect : Dialect {
   let hasCanonicalizer = 0;
 }
 
+// With AttrSizedOperandSegments, ODS does not check that a segment of a single
+// operand holds one; accessors would read past the operands. `groups` counts
+// the operands of the definition, `names` lists them for the message.
+class NA_OneOperandEach<list<int> groups, string names>
+    : PredOpTrait<
+          "segments of " # names # " hold one operand each",
+          CPred<!interleave(
+              !foreach(group, groups, "getODSOperandIndexAndLength(" # group #
+                                          ").second == 1"),
+              " && ")>>;
+
 #endif // NA_DIALECT_NA_IR_NABASE_TD

@@ -38,7 +38,10 @@ class NA_StructuredOp<string mnemonic, list<Trait> traits = []>
   let extraClassDeclaration = baseClassDeclaration;
 }
 
-def NA_AttentionOp : NA_StructuredOp<"attention", [AttrSizedOperandSegments]> {
+def NA_AttentionOp : NA_StructuredOp<"attention",
+    [AttrSizedOperandSegments,
+     NA_OneOperandEach<[0, 1, 2, 6],
+                       "'query', 'key', 'value' and 'output'">]> {
   let summary = "Neighborhood attention";
   let description = [{
     For every batch, query token and query head:
@@ -242,7 +245,8 @@ def NA_AVOp : NA_StructuredOp<"av"> {
   }];
 }
 
-def NA_MergeOp : NA_StructuredOp<"merge", [AttrSizedOperandSegments]> {
+def NA_MergeOp : NA_StructuredOp<"merge",
+    [AttrSizedOperandSegments, NA_OneOperandEach<[2], "'output'">]> {
   let summary = "Joins attention outputs over disjoint sets of keys";
   let description = [{
     Given partial outputs `O_p` over disjoint key sets and the natural logs

@@ -91,7 +91,10 @@ def NA_TileStoreOp : Op<NA_Dialect, "tile.store",
   let hasVerifier = 1;
 }
 
-def NA_TileWindowsOp : NA_TileOp<"windows", [AttrSizedOperandSegments]> {
+def NA_TileWindowsOp : NA_TileOp<"windows",
+    [AttrSizedOperandSegments,
+     NA_OneOperandEach<[2],
+                       "'init'">]> {
   let summary = "Key range of every query of a tile, axis by axis";
   let description = [{
     For query lane `m` (row-major over `box`) at position `p_a = at_a + index`
@@ -117,7 +120,10 @@ def NA_TileWindowsOp : NA_TileOp<"windows", [AttrSizedOperandSegments]> {
   }];
 }
 
-def NA_TileMaskOp : NA_TileOp<"mask", [AttrSizedOperandSegments]> {
+def NA_TileMaskOp : NA_TileOp<"mask",
+    [AttrSizedOperandSegments,
+     NA_OneOperandEach<[0, 1],
+                       "'init' and 'ranges'">]> {
   let summary = "Sets the scores of keys outside the window to -inf";
   let description = [{
     `scores` is a tile of logits, `[queries, keys]` or `[keys, queries]` with
@@ -147,12 +153,15 @@ def NA_TileMaskOp : NA_TileOp<"mask", [AttrSizedOperandSegments]> {
   }];
 }
 
-def NA_TileBiasOp : NA_TileOp<"bias", [AttrSizedOperandSegments]> {
+def NA_TileBiasOp : NA_TileOp<"bias",
+    [AttrSizedOperandSegments,
+     NA_OneOperandEach<[0, 1, 2],
+                       "'init', 'table' and 'head'">]> {
   let summary = "Adds the relative-position bias to a tile of logits";
   let description = [{
     Adds `bias[head, r_x, ..]` with `r_a = key position - query position +
-    size_a - 1` to each logit. Indices of pairs outside the window are clamped
-    into the table; such pairs are masked.
+    size_a - 1` to each logit. Pairs with an index outside the table get no
+    bias: they are outside the window, and are masked.
 
     Example:
 
@@ -179,11 +188,13 @@ def NA_TileBiasOp : NA_TileOp<"bias", [AttrSizedOperandSegments]> {
 
 def NA_TileScatterOp : Op<NA_Dialect, "tile.scatter",
     [AttrSizedOperandSegments,
+     NA_OneOperandEach<[0, 1, 3, 4, 5],
+                       "'tile', 'ranges', 'dest', 'batch' and 'head'">,
      DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "Stores the in-window entries of a tile of scores to slots";
   let description = [{
     For every query lane inside the tensor (coordinates `at_a + index *
-    dilation_a`) and every key lane (positions `key_at_a + index`) that
+    dilation_a`; `at` itself is not negative) and every key lane (positions `key_at_a + index`) that
     `ranges` holds on all axes, stores the score to
     `dest[batch, x.., head, slot]`, where the slot is row-major over the axes
     from the first key of the row's window.
@@ -211,7 +222,10 @@ def NA_TileScatterOp : Op<NA_Dialect, "tile.scatter",
   let hasVerifier = 1;
 }
 
-def NA_TileGatherOp : NA_TileOp<"gather", [AttrSizedOperandSegments]> {
+def NA_TileGatherOp : NA_TileOp<"gather",
+    [AttrSizedOperandSegments,
+     NA_OneOperandEach<[0, 1, 2, 4, 6],
+                       "'source', 'batch', 'head', 'ranges' and 'init'">]> {
   let summary = "Loads slots of attention weights as a dense tile";
   let description = [{
     The inverse of `na.tile.scatter`: a dense tile of weights, 0 for pairs

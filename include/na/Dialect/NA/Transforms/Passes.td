@@ -182,15 +182,15 @@ def NATileUnfused : Pass<"na-tile-unfused"> {
     canonicalisation turn
 
     ```mlir
-    na.av ins(%w, %v : memref<1x56x2x7xf32>, memref<1x56x2x32xf32>)
-        outs(%o : memref<1x56x2x32xf32>) window(<size = [7]>) {schedule =
+    na.av ins(%w, %v : memref<2x56x2x7xf32>, memref<2x56x2x32xf32>)
+        outs(%o : memref<2x56x2x32xf32>) window(<size = [7]>) {schedule =
           #na.schedule<target = "cpu", query_tile = [16], key_tile = [24]>}
     ```
 
     into
 
     ```mlir
-    scf.forall (%b, %h, %tile) in (1, 2, 4) {
+    scf.forall (%b, %h, %tile) in (2, 2, 4) {
       // %at: the first query; %begin, %end: the union of the windows
       %ranges = na.tile.windows <size = [7]> at(%at) sizes(%c56) box [16]
           into %0 : tensor<2x16xi32> -> tensor<2x16xi32>
@@ -201,16 +201,16 @@ def NATileUnfused : Pass<"na-tile-unfused"> {
         %p = na.tile.gather %w[%b, %h] at(%at)
             ranges(%ranges : tensor<2x16xi32>) key_at(%key) <size = [7]>
             query_box [16] key_box [24] into %2
-            : memref<1x56x2x7xf32>, tensor<16x24xf32> -> tensor<16x24xf32>
+            : memref<2x56x2x7xf32>, tensor<16x24xf32> -> tensor<16x24xf32>
         %t = na.tile.load %v[%b, %h] at(%key) box [24] dilation [1] into %3
-            : memref<1x56x2x32xf32>, tensor<24x32xf32> -> tensor<24x32xf32>
+            : memref<2x56x2x32xf32>, tensor<24x32xf32> -> tensor<24x32xf32>
         %next = linalg.contract indexing_maps = [#lhs, #rhs, #out]
             ins(%p, %t : tensor<16x24xf32>, tensor<24x32xf32>)
             outs(%acc : tensor<16x32xf32>) -> tensor<16x32xf32>
         scf.yield %next : tensor<16x32xf32>
       }
       na.tile.store %sum into %o[%b, %h] at(%at) box [16] dilation [1]
-          : tensor<16x32xf32>, memref<1x56x2x32xf32>
+          : tensor<16x32xf32>, memref<2x56x2x32xf32>
     }
     ```
 
