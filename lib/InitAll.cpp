@@ -8,8 +8,11 @@
 
 #include "na/InitAll.h"
 
+#include "na/Conversion/Passes.h"
 #include "na/Dialect/NA/IR/NA.h"
 #include "na/Dialect/NA/Interfaces/BufferizableOpInterfaceImpl.h"
+#include "na/Dialect/NA/Transforms/Passes.h"
+#include "na/Pipelines/Pipelines.h"
 #include "na/Dialect/NA/Interfaces/TilingInterfaceImpl.h"
 
 #include "mlir/InitAllDialects.h"
@@ -26,4 +29,9 @@ void mlir::na::registerAllDialects(DialectRegistry &registry) {
   mlir::registerAllExtensions(registry);
 }
 
-void mlir::na::registerAllPasses() { mlir::registerAllPasses(); }
+void mlir::na::registerAllPasses() {
+  mlir::registerAllPasses();
+  registerNAConversionPasses();
+  registerNAPasses();
+  registerPipelines();
+}

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Configures the preset and builds targets of it with Ninja.
 #
-# usage: scripts/build.sh [--preset=dev|portable] [target...]
+# usage: scripts/build.sh [--preset=NAME] [target...]
 #   --preset=NAME  'dev' (default) links libMLIR.so and libLLVM.so and builds
 #                  into build/; 'portable' links the static archives and
-#                  builds into build-portable/
+#                  builds into build-portable/; 'fuzz' is that of fuzz.sh
 #   target...      what to build; everything when left out
 #   JOBS=N         in the environment: parallel jobs (default: all cores)
 

@@ -33,7 +33,7 @@ packages=(
   libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools clang-22 lld-22
   libclang-rt-22-dev
   libzstd-dev zlib1g-dev libxml2-dev libedit-dev libcurl4-openssl-dev
-  cmake ninja-build ccache libgtest-dev
+  cmake ninja-build ccache libgtest-dev libxtensor-dev
   python3 python3-venv
 )
 
@@ -86,12 +86,13 @@ as_root() {
   fi
 }
 
-# True when apt knows a version of every package named.
+# True when apt knows a version of every package named. (grep reads to the end:
+# with -q it would leave early and pipefail would blame apt-cache.)
 known() {
   local package
   for package in "$@"; do
     apt-cache policy "$package" 2>/dev/null |
-      grep -q '^  Candidate: [^(]' || return 1
+      grep '^  Candidate: [^(]' >/dev/null || return 1
   done
 }
 

@@ -2,8 +2,8 @@
 # part of them, `lit-22 -v build/test --filter=NAME`.
 #
 # Tools (na-opt, na-run, mlir-opt, FileCheck, not, ...) are found by PATH;
-# %python is the interpreter that has NumPy, %examples and %conformance are
-# those folders of the project.
+# %python is the interpreter that has NumPy; %examples, %scripts and %conformance
+# are those folders of the project.
 #
 # Features, for REQUIRES lines:
 #   avx2, avx512  the host has the instructions
@@ -20,7 +20,7 @@ import lit.formats
 config.name = "NAMLIR"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["Inputs", "conformance", "install"]
+config.excludes = ["Inputs", "conformance", "fuzz", "install"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = config.namlir_test_exec_root
 
@@ -30,6 +30,7 @@ config.environment["PATH"] = os.pathsep.join(
 config.substitutions += [
     ("%python", config.python_executable),
     ("%examples", os.path.join(config.namlir_source_dir, "examples")),
+    ("%scripts", os.path.join(config.namlir_source_dir, "scripts")),
     ("%conformance", os.path.join(config.test_source_root, "conformance")),
 ]
 

@@ -457,12 +457,12 @@ func.func @av_slots(%a: tensor<2x8x4x4xf32>, %b: tensor<2x8x4x16xf32>,
 
 // -----
 
-func.func @av_slots_overflow(%a: tensor<2x?x?x4x9223372036854775807xf32>,
+func.func @av_slots_overflow(%a: tensor<2x?x?x4x?xf32>,
                              %b: tensor<2x?x?x4x16xf32>,
                              %c: tensor<2x?x?x4x16xf32>) {
   // expected-error @+1 {{'na.av' op the product of the window sizes is too large for 'weights': it exceeds 64 bits}}
   %0 = na.av
-      ins(%a, %b : tensor<2x?x?x4x9223372036854775807xf32>, tensor<2x?x?x4x16xf32>)
+      ins(%a, %b : tensor<2x?x?x4x?xf32>, tensor<2x?x?x4x16xf32>)
       outs(%c : tensor<2x?x?x4x16xf32>)
       window(<size = [4294967296, 4294967296]>)
       -> tensor<2x?x?x4x16xf32>

@@ -12,6 +12,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/Transforms/InliningUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -25,6 +26,16 @@ using namespace mlir::na;
 #define GET_OP_CLASSES
 #include "na/Dialect/NA/IR/NAOps.cpp.inc"
 
+namespace {
+/// Nothing ties an operation of the dialect to the function that it is in.
+struct NAInlinerInterface : DialectInlinerInterface {
+  using DialectInlinerInterface::DialectInlinerInterface;
+  bool isLegalToInline(Operation *, Region *, bool, IRMapping &) const final {
+    return true;
+  }
+};
+} // namespace
+
 void NADialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST
@@ -34,4 +45,5 @@ void NADialect::initialize() {
 #define GET_OP_LIST
 #include "na/Dialect/NA/IR/NAOps.cpp.inc"
       >();
+  addInterfaces<NAInlinerInterface>();
 }

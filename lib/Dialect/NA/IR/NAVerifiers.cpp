@@ -18,6 +18,22 @@ FloatType mlir::na::detail::accumulatorType(Type elementType) {
                              : Float32Type::get(elementType.getContext());
 }
 
+/// Fails if the static sizes of an operand make it larger than any memory;
+/// offsets computed from them would overflow.
+static LogicalResult verifyAddressable(OpOperand &operand) {
+  auto type = dyn_cast<ShapedType>(operand.get().getType());
+  if (!type)
+    return success();
+  int64_t bytes = (type.getElementTypeBitWidth() + 7) / 8;
+  for (int64_t size : type.getShape())
+    if (!ShapedType::isDynamic(size) && size != 0 &&
+        llvm::MulOverflow(bytes, size, bytes))
+      return operand.getOwner()->emitOpError()
+             << "operand " << operand.getOperandNumber() << " is " << type
+             << ": more than 2^63 - 1 bytes";
+  return success();
+}
+
 LogicalResult mlir::na::detail::verifyDestinationStyle(Operation *op) {
   auto dst = cast<DestinationStyleOpInterface>(op);
   bool tensors = isa<TensorType>(op->getOperand(0).getType());
@@ -27,6 +43,9 @@ LogicalResult mlir::na::detail::verifyDestinationStyle(Operation *op) {
       return op->emitOpError()
              << "mixes tensors and memrefs: operand "
              << operand.getOperandNumber() << " is " << operand.get().getType();
+  for (OpOperand &operand : op->getOpOperands())
+    if (failed(verifyAddressable(operand)))
+      return failure();
   unsigned expected = tensors ? dst.getNumDpsInits() : 0;
   if (op->getNumResults() != expected)
     return op->emitOpError()

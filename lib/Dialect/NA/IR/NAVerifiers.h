@@ -18,8 +18,9 @@ struct Named {
   ShapedType type;
 };
 
-/// Fails unless the operands are all tensors or all memrefs and the results
-/// are the tensor destinations' types.
+/// Fails unless the operands are all tensors or all memrefs, none of them with
+/// static sizes beyond any memory, and the results are the tensor destinations'
+/// types.
 LogicalResult verifyDestinationStyle(Operation *op);
 
 /// Fails unless `operand` has `rank` dimensions; `layout` names them.

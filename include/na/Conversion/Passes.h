@@ -1,0 +1,28 @@
+//===- Passes.h - Conversions of the na dialect -----------------*- C++ -*-===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NA_CONVERSION_PASSES_H
+#define NA_CONVERSION_PASSES_H
+
+#include "na/Conversion/NAToLoops/NAToLoops.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace mlir::na {
+
+#define GEN_PASS_DECL_EXPTOARITHPASS
+#define GEN_PASS_DECL_LINALGTOVECTORLOOPSPASS
+#define GEN_PASS_DECL_NATILETOLOOPSPASS
+#define GEN_PASS_DECL_PARALLELTORUNTIMEPASS
+#define GEN_PASS_DECL_SETVECTORWIDTHPASS
+#define GEN_PASS_REGISTRATION
+#include "na/Conversion/Passes.h.inc"
+
+} // namespace mlir::na
+
+#endif // NA_CONVERSION_PASSES_H

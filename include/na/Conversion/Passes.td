@@ -1,0 +1,194 @@
+//===- Passes.td - Conversions of the na dialect -*- tablegen -*-===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NA_CONVERSION_PASSES_TD
+#define NA_CONVERSION_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ConvertNAToLoopsPass : Pass<"convert-na-to-loops"> {
+  let summary = "Lower na operations on memrefs to plain loops";
+  let description = [{
+    Lowers `na.attention`, `na.qk`, `na.av` and `na.merge` to `scf`, `memref`,
+    `arith` and `math`, straight from their definitions: no tiles, no masks.
+    This is the oracle that other lowerings are compared with.
+
+    Batch, tokens and heads become one `scf.parallel`; the loops over keys run
+    exactly over the window of the query. Softmax takes two passes over the keys
+    of a row, the first for the largest logit, the second for the sums; both
+    compute the logits. All element types, sizes (static or dynamic) and
+    options of the operations are supported. Sums are in f32, or f64 for f64,
+    and rounded to the output's type once, at the end. Where that type is
+    narrower, `na.attention` sums in a temporary buffer with the shape of the
+    output; otherwise it sums in the output.
+
+    The result may hold `arith.floordivsi` and `arith.ceildivsi`, which
+    `arith-expand` lowers.
+
+    Example: `-convert-na-to-loops` turns
+
+    ```mlir
+    na.av ins(%w, %v : memref<1x56x2x7xf32>, memref<1x56x2x32xf32>)
+          outs(%o : memref<1x56x2x32xf32>) window(<size = [7]>)
+    ```
+
+    into
+
+    ```mlir
+    scf.parallel (%b, %x, %h, %d) = (%c0, %c0, %c0, %c0)
+        to (%c1, %c56, %c2, %c32) step (%c1, %c1, %c1, %c1) {
+      %0 = arith.addi %x, %c-3 : index
+      %1 = arith.minsi %0, %c49 : index
+      %begin = arith.maxsi %1, %c0 : index
+      %end = arith.addi %begin, %c7 : index
+      %sum = scf.for %key = %begin to %end step %c1
+          iter_args(%s = %zero) -> (f32) {
+        %slot = arith.subi %key, %begin : index
+        %2 = memref.load %w[%b, %x, %h, %slot] : memref<1x56x2x7xf32>
+        %3 = memref.load %v[%b, %key, %h, %d] : memref<1x56x2x32xf32>
+        %4 = arith.mulf %2, %3 : f32
+        %5 = arith.addf %s, %4 : f32
+        scf.yield %5 : f32
+      }
+      memref.store %sum, %o[%b, %x, %h, %d] : memref<1x56x2x32xf32>
+      scf.reduce
+    }
+    ```
+
+    Errors: an operation on tensors (bufferize before this pass); an unknown
+    name in `ops`.
+  }];
+  let options = [
+    ListOption<"ops", "ops", "std::string",
+               "Operations to lower: any of attention, qk, av, merge (default: "
+               "all)">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"
+  ];
+}
+
+def LinalgToVectorLoopsPass : Pass<"linalg-to-vector-loops"> {
+  let summary = "Lower linalg on static buffers to register-blocked vector loops";
+  let description = [{
+    Lowers every `linalg` operation on memrefs of static shape whose body is
+    elementwise to `scf` loops over 1-D vectors. The last dimension of the
+    outputs runs along vectors. The innermost other parallel dimension is
+    unrolled into rows, so that a block of rows times vectors of accumulators
+    stays in registers while the reductions run; operands that do not depend
+    on the row or on the lane are loaded once per block.
+
+    Large operations outside of any parallel loop get an outermost
+    `scf.parallel`, over their outer dimensions or over panels of rows.
+
+    Unlike a chain of tiling, `linalg` vectorisation and contraction lowering,
+    accumulators are 1-D vectors carried by `scf.for` from the start, and no
+    multi-dimensional vector has to be unrolled again later.
+
+    Operations of other forms (dynamic shapes, a reduction as last output
+    dimension, indices that are not dimensions, strided lanes) are left alone.
+
+    Example: `linalg.matmul` of 6x64 by 64x32 becomes, with
+    `vector-bits=512 registers=32`, one `scf.for` over the 64 with twelve
+    `vector<16xf32>` accumulators.
+
+    Errors: option values outside their ranges.
+  }];
+  let options = [
+    Option<"vectorBits", "vector-bits", "int64_t", "512",
+           "Width of a vector register in bits">,
+    Option<"registers", "registers", "int64_t", "32",
+           "Number of vector registers">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect"
+  ];
+}
+
+def ExpToArithPass : Pass<"exp-to-arith"> {
+  let summary = "Expand f32 exponentials to arithmetic";
+  let description = [{
+    Replaces `math.exp` on f32 and on vectors of f32 by a range reduction and a
+    polynomial of degree 6 with fused multiply-adds. The relative error is at
+    most 2e-7 (measured: 9e-8) down to exp(-86.98) = 1.7e-38; smaller results
+    are 0. exp(-inf) is 0, exp(inf) is inf, a NaN stays one.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::vector::VectorDialect"
+  ];
+}
+
+def NATileToLoopsPass : Pass<"convert-na-tile-to-loops"> {
+  let summary = "Lower tile loads, stores and windows to loops";
+  let description = [{
+    Lowers `na.tile.load`, `na.tile.store` and `na.tile.windows` on memrefs to
+    `scf` loops: over the lanes, then over the channels of a token, which are
+    contiguous and move as vectors. Rows outside the tensor are zeroed by loads
+    and skipped by stores.
+
+    Errors: a tile operation on tensors (bufferize before this pass).
+  }];
+  let options = [
+    Option<"vectorBits", "vector-bits", "int64_t", "512",
+           "Width of a vector register in bits">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
+  ];
+}
+
+def ParallelToRuntimePass
+    : Pass<"parallel-to-runtime", "::mlir::ModuleOp"> {
+  let summary = "Run outermost parallel loops on the run time's threads";
+  let description = [{
+    Outlines the body of every outermost `scf.forall` or `scf.parallel` without
+    results into a function `(begin, end, context)` over the linearised
+    iterations (the last loop varies fastest) and calls
+
+    ```c
+    void naParallelFor(int64_t count, void (*body)(int64_t, int64_t, void *),
+                       void *context);
+    ```
+
+    of the run time in its place. What the body uses from outside is passed in
+    a structure on the caller's stack. Buffers of static size that are
+    allocated and freed at the top of the body are allocated once per call of
+    the function instead of once per iteration. Parallel loops inside are left
+    to run sequentially.
+
+    The result mixes `llvm` with the dialects of the loops through casts that
+    `reconcile-unrealized-casts` removes after the rest is lowered.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect"
+  ];
+}
+
+def SetVectorWidthPass : Pass<"llvm-set-vector-width"> {
+  let summary = "Tell LLVM which vectors to use";
+  let description = [{
+    Sets `prefer_vector_width` on every `llvm.func` with a body that has none.
+    On CPUs for which LLVM prefers narrower vectors than the registers are, it
+    would otherwise split the vectors that the loops were blocked for.
+
+    Errors: a width outside 64 to 4096.
+  }];
+  let options = [
+    Option<"vectorBits", "vector-bits", "int64_t", "512",
+           "Width of a vector register in bits">
+  ];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+#endif // NA_CONVERSION_PASSES_TD

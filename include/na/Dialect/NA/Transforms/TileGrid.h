@@ -1,0 +1,104 @@
+//===- TileGrid.h - Query and key tiles of a window -------------*- C++ -*-===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//
+// What every tiled lowering of an na operation has in common: a parallel grid
+// over batch, head and query tiles (residue class by residue class), and for
+// each query tile a loop over the key tiles that cover the union of its
+// windows, from the exact start of that union.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NA_DIALECT_NA_TRANSFORMS_TILEGRID_H
+#define NA_DIALECT_NA_TRANSFORMS_TILEGRID_H
+
+#include "na/Dialect/NA/IR/NA.h"
+#include "na/Dialect/NA/Transforms/IRIndex.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace mlir::na {
+
+/// One query tile on one axis. Positions are those of the residue class.
+struct AxisTile {
+  /// Tokens of the residue class.
+  IndexValue size;
+  /// Coordinate of position 0, i.e. the residue.
+  IndexValue residue;
+  /// Position and coordinate of the tile's first query.
+  IndexValue queryPos, queryAt;
+  /// Keys that some query of the tile sees, and keys that all of them see.
+  ::na::window::Range<IndexValue> span, interior;
+  /// Number of key tiles that cover the span.
+  IndexValue keyTiles;
+};
+
+/// One key tile: first position and coordinate per axis.
+struct KeyTile {
+  SmallVector<Value> positions, coordinates;
+  /// Whether the tile lies in the interior (i1); null where no axis can be
+  /// cut, so that nothing is ever masked.
+  Value inside;
+};
+
+/// Static facts about the tiling of one operation.
+class TileGrid {
+public:
+  /// `tokens` is a memref [B, X.., H, D] that has the batch and the lengths.
+  /// Tiles are boxes of positions, one entry per axis.
+  TileGrid(WindowAttr window, ArrayRef<int64_t> queryTile,
+           ArrayRef<int64_t> keyTile, TypedValue<MemRefType> tokens)
+      : window(window), queryTile(queryTile), keyTile(keyTile), tokens(tokens) {
+  }
+
+  int64_t getRank() const { return window.getRank(); }
+  WindowAttr getWindow() const { return window; }
+  ArrayRef<int64_t> getQueryTile() const { return queryTile; }
+  ArrayRef<int64_t> getKeyTile() const { return keyTile; }
+  int64_t getNumQueries() const;
+  int64_t getNumKeys() const;
+
+  /// The axes on which a key tile can hold keys that some query of its query
+  /// tile does not see. On the others nothing is masked.
+  SmallVector<int64_t> getCutAxes() const;
+
+  /// Builds the parallel loop over (batch, head, query tiles) at the insertion
+  /// point of `builder` and calls `body` inside it.
+  scf::ForallOp
+  buildGrid(OpBuilder &builder, Location loc, int64_t heads,
+            function_ref<void(OpBuilder &, Value batch, Value head,
+                              ArrayRef<AxisTile> axes)>
+                body) const;
+
+  /// Builds the loop over the key tiles of a query tile, which carries
+  /// `state`; `body` returns the new state.
+  SmallVector<Value>
+  buildKeyLoop(OpBuilder &builder, Location loc, ArrayRef<AxisTile> axes,
+               ValueRange state,
+               function_ref<SmallVector<Value>(OpBuilder &, const KeyTile &,
+                                               ValueRange state)>
+                   body) const;
+
+private:
+  AxisTile buildAxis(OpBuilder &builder, Location loc, int64_t axis,
+                     IndexValue length, Value index) const;
+
+  WindowAttr window;
+  SmallVector<int64_t> queryTile, keyTile;
+  TypedValue<MemRefType> tokens;
+};
+
+/// The SSA values of one field of all axes, e.g. the first query's coordinate;
+/// constants are built by `builder`.
+SmallVector<Value> getValues(OpBuilder &builder, Location loc,
+                             ArrayRef<AxisTile> axes,
+                             IndexValue AxisTile::*field);
+
+/// `value`, building further arithmetic with `builder`.
+IndexValue rebind(OpBuilder &builder, Location loc, const IndexValue &value);
+
+} // namespace mlir::na
+
+#endif // NA_DIALECT_NA_TRANSFORMS_TILEGRID_H

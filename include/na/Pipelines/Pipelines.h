@@ -1,0 +1,78 @@
+//===- Pipelines.h - Pass pipelines ---*- C++ -*-===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NA_PIPELINES_PIPELINES_H
+#define NA_PIPELINES_PIPELINES_H
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
+
+namespace mlir::na {
+
+/// How `na.attention` is lowered.
+enum class LoweringMode {
+  /// Loops straight from the definition.
+  Naive,
+  /// na.qk, softmax, na.av; attention weights in memory.
+  Unfused,
+  /// Tiles with an online softmax; memory linear in tokens.
+  Fused
+};
+
+/// Options of the pipeline `na-to-cpu`.
+struct CPUPipelineOptions : PassPipelineOptions<CPUPipelineOptions> {
+  Option<LoweringMode> mode{
+      *this, "mode", llvm::cl::desc("How attention is lowered"),
+      llvm::cl::init(LoweringMode::Fused),
+      llvm::cl::values(clEnumValN(LoweringMode::Naive, "naive",
+                                  "loops straight from the definition"),
+                       clEnumValN(LoweringMode::Unfused, "unfused",
+                                  "two products with the weights in memory"),
+                       clEnumValN(LoweringMode::Fused, "fused",
+                                  "tiles with an online softmax"))};
+  ListOption<int64_t> queryTile{
+      *this, "query-tile",
+      llvm::cl::desc("Query tile per axis, instead of the cost model's")};
+  ListOption<int64_t> keyTile{
+      *this, "key-tile",
+      llvm::cl::desc("Key tile per axis, instead of the cost model's")};
+  Option<int64_t> vectorBits{
+      *this, "vector-bits",
+      llvm::cl::desc("Width of a vector register in bits: 512 for AVX-512, "
+                     "256 for AVX2 (default: this host's)"),
+      llvm::cl::init(0)};
+  Option<int64_t> registers{
+      *this, "registers",
+      llvm::cl::desc("Number of vector registers: 32 for AVX-512, 16 for AVX2 "
+                     "(default: this host's)"),
+      llvm::cl::init(0)};
+  Option<bool> parallel{
+      *this, "parallel",
+      llvm::cl::desc("Run the grid on the run time's threads"),
+      llvm::cl::init(true)};
+};
+
+/// Lowers a module with na operations, on tensors or memrefs, beside upstream
+/// operations, to the LLVM dialect for a CPU.
+void buildCPUPipeline(OpPassManager &pm, const CPUPipelineOptions &options);
+
+/// The part of `buildCPUPipeline` up to loops and vectors: bufferized, tiled,
+/// no operation of na or linalg left.
+void buildCPULoopsPipeline(OpPassManager &pm,
+                           const CPUPipelineOptions &options);
+
+/// The rest of `buildCPUPipeline`: scf, vector, math, arith, memref and func
+/// to the LLVM dialect.
+void buildCPUToLLVMPipeline(OpPassManager &pm,
+                            const CPUPipelineOptions &options);
+
+/// Registers `na-to-cpu` and `na-to-cpu-loops`.
+void registerPipelines();
+
+} // namespace mlir::na
+
+#endif // NA_PIPELINES_PIPELINES_H

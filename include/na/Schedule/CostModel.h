@@ -1,0 +1,64 @@
+//===- CostModel.h - Predicted cost of a tiling, and the search over tilings
+//---*- C++ -*-===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NA_SCHEDULE_COSTMODEL_H
+#define NA_SCHEDULE_COSTMODEL_H
+
+#include "na/Semantics/Window.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace na::schedule {
+
+/// What the model needs to know of a problem. Lengths that are not known at
+/// compile time are given as `dynamicLength`.
+struct Problem {
+  std::vector<window::Axis> axes;
+  std::vector<int64_t> lengths;
+  int64_t headDim = 0, valueDim = 0;
+  /// Bytes of an element of a tile, 4 or 8.
+  int64_t tileElementBytes = 4;
+};
+
+/// Stands for a length that is not known: long enough that borders do not
+/// matter.
+constexpr int64_t dynamicLength = -1;
+
+struct Tiling {
+  std::vector<int64_t> queryTile, keyTile;
+};
+
+/// What one batch and head costs under a tiling.
+struct Cost {
+  /// Predicted time in vector-unit cycles, the quantity that is minimised.
+  double cycles = 0;
+  /// Query/key pairs that are computed, over those that are needed.
+  double waste = 0;
+  /// Key tiles per query tile, on average.
+  double keyTiles = 0;
+  /// Bytes of the tiles that are live at once.
+  int64_t tileBytes = 0;
+
+  /// One line for a reader: "predicted 1.2e+06 cycles, waste 4.00, ...".
+  std::string describe() const;
+};
+
+/// Predicts the cost of `tiling` on a CPU with vectors of `lanes` f32.
+Cost predictCpu(const Problem &problem, const Tiling &tiling,
+                int64_t lanes = 16);
+
+/// The cheapest tiling on a CPU. A query or key tile that is not empty in
+/// `fixed` is kept. Deterministic.
+Tiling searchCpu(const Problem &problem, const Tiling &fixed = {},
+                 int64_t lanes = 16);
+
+} // namespace na::schedule
+
+#endif // NA_SCHEDULE_COSTMODEL_H

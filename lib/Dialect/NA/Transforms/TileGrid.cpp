@@ -1,0 +1,169 @@
+//===- TileGrid.cpp - Query tiles, key tiles and their window arithmetic ---*-
+// C++ -*-===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "na/Dialect/NA/Transforms/TileGrid.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace mlir::na;
+namespace window = ::na::window;
+
+IndexValue mlir::na::rebind(OpBuilder &builder, Location loc,
+                            const IndexValue &value) {
+  return IndexValue(builder, loc, value.getFoldResult(), value.isNonNegative());
+}
+
+SmallVector<Value> mlir::na::getValues(OpBuilder &builder, Location loc,
+                                       ArrayRef<AxisTile> axes,
+                                       IndexValue AxisTile::*field) {
+  return llvm::map_to_vector(axes, [&](const AxisTile &axis) {
+    return rebind(builder, loc, axis.*field).getValue();
+  });
+}
+
+int64_t TileGrid::getNumQueries() const { return llvm::product_of(queryTile); }
+
+int64_t TileGrid::getNumKeys() const { return llvm::product_of(keyTile); }
+
+SmallVector<int64_t> TileGrid::getCutAxes() const {
+  SmallVector<int64_t> cut;
+  for (int64_t i = 0; i < getRank(); ++i) {
+    window::Axis axis = window.getAxis(i);
+    int64_t length = tokens.getType().getDimSize(i + 1);
+    auto needsMask = [&](int64_t size) {
+      // Where the span equals the interior it is one window long; a key tile
+      // that runs past its end still needs the bound.
+      return window::canCut(axis, size, queryTile[i]) ||
+             axis.window % keyTile[i] != 0;
+    };
+    if (ShapedType::isDynamic(length) || axis.causal ||
+        needsMask(length / axis.dilation) ||
+        (length % axis.dilation != 0 && needsMask(length / axis.dilation + 1)))
+      cut.push_back(i);
+  }
+  return cut;
+}
+
+AxisTile TileGrid::buildAxis(OpBuilder &builder, Location loc, int64_t i,
+                             IndexValue length, Value index) const {
+  window::Axis axis = window.getAxis(i);
+  IndexValue combined(builder, loc, index, /*nonNegative=*/true);
+  IndexValue tile = combined, residue = constantLike(combined, 0);
+  if (axis.dilation != 1) {
+    tile = floorDiv(combined, axis.dilation);
+    residue = IndexValue(builder, loc,
+                         (combined - tile * axis.dilation).getFoldResult(),
+                         /*nonNegative=*/true);
+  }
+  IndexValue size = window::classSize(axis, length, residue);
+  IndexValue queryPos = tile * queryTile[i];
+  // The last tile of a class that is one token smaller than the largest may
+  // hold no query at all: it then takes the class's last query, whose keys
+  // exist, and stores nothing.
+  IndexValue begin = minV(queryPos, size - 1);
+  IndexValue end = maxV(minV(queryPos + queryTile[i], size), begin + 1);
+  auto span = window::tileSpan(axis, size, begin, end);
+  auto interior = window::tileInterior(axis, size, begin, end);
+  return {size,
+          residue,
+          queryPos,
+          residue + queryPos * axis.dilation,
+          span,
+          interior,
+          ceilDiv(span.end - span.begin, keyTile[i])};
+}
+
+scf::ForallOp TileGrid::buildGrid(
+    OpBuilder &builder, Location loc, int64_t heads,
+    function_ref<void(OpBuilder &, Value, Value, ArrayRef<AxisTile>)> body)
+    const {
+  auto sizeOf = [&](OpBuilder &b, int64_t dim) {
+    return IndexValue(b, loc, memref::getMixedSize(b, loc, tokens, dim),
+                      /*nonNegative=*/true);
+  };
+  SmallVector<OpFoldResult> extents = {sizeOf(builder, 0).getFoldResult(),
+                                       builder.getIndexAttr(heads)};
+  for (int64_t i = 0; i < getRank(); ++i) {
+    window::Axis axis = window.getAxis(i);
+    IndexValue length = sizeOf(builder, i + 1);
+    IndexValue largest = ceilDiv(length, axis.dilation);
+    extents.push_back(
+        (ceilDiv(largest, queryTile[i]) * axis.dilation).getFoldResult());
+  }
+  auto forall = scf::ForallOp::create(builder, loc, extents, ValueRange(),
+                                      /*mapping=*/std::nullopt);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(forall.getTerminator());
+  SmallVector<Value> ids = forall.getInductionVars();
+  SmallVector<AxisTile, 3> axes;
+  for (int64_t i = 0; i < getRank(); ++i)
+    axes.push_back(
+        buildAxis(builder, loc, i, sizeOf(builder, i + 1), ids[i + 2]));
+  body(builder, ids[0], ids[1], axes);
+  return forall;
+}
+
+SmallVector<Value> TileGrid::buildKeyLoop(
+    OpBuilder &builder, Location loc, ArrayRef<AxisTile> axes, ValueRange state,
+    function_ref<SmallVector<Value>(OpBuilder &, const KeyTile &, ValueRange)>
+        body) const {
+  IndexValue total(builder, loc, 1);
+  for (const AxisTile &axis : axes)
+    total = total * rebind(builder, loc, axis.keyTiles);
+  SmallVector<int64_t> cutAxes = getCutAxes();
+
+  Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+  auto loop =
+      scf::ForOp::create(builder, loc, zero, total.getValue(), one, state);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+
+  // The last axis varies fastest.
+  KeyTile tile;
+  SmallVector<IndexValue> positions;
+  Value rest = loop.getInductionVar();
+  for (int64_t i = getRank() - 1; i >= 0; --i) {
+    Value index = rest;
+    if (i > 0) {
+      Value count = rebind(builder, loc, axes[i].keyTiles).getValue();
+      index = builder.createOrFold<arith::RemUIOp>(loc, rest, count);
+      rest = builder.createOrFold<arith::DivUIOp>(loc, rest, count);
+    }
+    IndexValue step(builder, loc, index, /*nonNegative=*/true);
+    positions.push_back(rebind(builder, loc, axes[i].span.begin) +
+                        step * keyTile[i]);
+  }
+  std::reverse(positions.begin(), positions.end());
+  for (int64_t i = 0; i < getRank(); ++i) {
+    tile.positions.push_back(positions[i].getValue());
+    tile.coordinates.push_back((rebind(builder, loc, axes[i].residue) +
+                                positions[i] * window.getAxis(i).dilation)
+                                   .getValue());
+  }
+  for (int64_t i : cutAxes) {
+    Value begins = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::sge, positions[i].getValue(),
+        rebind(builder, loc, axes[i].interior.begin).getValue());
+    Value ends = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::sle,
+        (positions[i] + keyTile[i]).getValue(),
+        rebind(builder, loc, axes[i].interior.end).getValue());
+    Value inside = arith::AndIOp::create(builder, loc, begins, ends);
+    tile.inside = tile.inside
+                      ? arith::AndIOp::create(builder, loc, tile.inside, inside)
+                            .getResult()
+                      : inside;
+  }
+  SmallVector<Value> next = body(builder, tile, loop.getRegionIterArgs());
+  // A loop without carried values has a terminator already.
+  if (!state.empty())
+    scf::YieldOp::create(builder, loc, next);
+  return SmallVector<Value>(loop.getResults());
+}

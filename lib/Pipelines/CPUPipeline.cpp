@@ -1,0 +1,157 @@
+//===- CPUPipeline.cpp - The pipeline na-to-cpu ---*- C++ -*-===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "na/Pipelines/Pipelines.h"
+
+#include "na/Conversion/Passes.h"
+#include "na/Dialect/NA/Transforms/Passes.h"
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Dialect/SCF/Transforms/Passes.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/TargetParser/Host.h"
+
+using namespace mlir;
+using namespace mlir::na;
+
+namespace {
+/// The vector unit to compile for.
+struct VectorUnit {
+  int64_t bits, registers;
+};
+} // namespace
+
+/// What the options say; the host's where they say nothing.
+static VectorUnit getVectorUnit(const CPUPipelineOptions &options) {
+  VectorUnit unit{128, 16};
+  llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
+  if (features.lookup("avx512f"))
+    unit = {512, 32};
+  else if (features.lookup("avx2"))
+    unit = {256, 16};
+  else if (features.lookup("neon"))
+    unit = {128, 32};
+  if (options.vectorBits != 0)
+    unit.bits = options.vectorBits;
+  if (options.registers != 0)
+    unit.registers = options.registers;
+  return unit;
+}
+
+/// Bufferizes the whole module; function arguments and results become memrefs
+/// of identity layout.
+static void addBufferization(OpPassManager &pm) {
+  // Arithmetic on whole tensors has no bufferization of its own.
+  pm.addNestedPass<func::FuncOp>(createConvertElementwiseToLinalgPass());
+  pm.addPass(bufferization::createEmptyTensorEliminationPass());
+  bufferization::OneShotBufferizePassOptions options;
+  options.bufferizeFunctionBoundaries = true;
+  options.functionBoundaryTypeConversion =
+      bufferization::LayoutMapOption::IdentityLayoutMap;
+  pm.addPass(bufferization::createOneShotBufferizePass(options));
+  pm.addPass(createCanonicalizerPass());
+}
+
+/// Lowers what tiles are made of, and bufferizes them.
+static void addTileLowering(OpPassManager &pm) {
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createNATileToLinalg());
+  pm.addPass(bufferization::createOneShotBufferizePass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+void mlir::na::buildCPULoopsPipeline(OpPassManager &pm,
+                                     const CPUPipelineOptions &options) {
+  pm.addPass(createCanonicalizerPass());
+  if (options.mode != LoweringMode::Naive) {
+    NASelectScheduleOptions schedule;
+    schedule.queryTile.assign(options.queryTile.begin(),
+                              options.queryTile.end());
+    schedule.keyTile.assign(options.keyTile.begin(), options.keyTile.end());
+    pm.addPass(createNASelectSchedule(schedule));
+  }
+  addBufferization(pm);
+  if (options.mode == LoweringMode::Fused) {
+    pm.addPass(createNATileAndFuse());
+    addTileLowering(pm);
+  }
+  pm.addPass(createNAHoistTileBuffers());
+  bufferization::buildBufferDeallocationPipeline(
+      pm, bufferization::BufferDeallocationPipelineOptions());
+  pm.addPass(createConvertBufferizationToMemRefPass());
+  // What has no tiled form, and everything in naive mode. The loops free their
+  // buffers, which the deallocation of others does not expect.
+  pm.addPass(createConvertNAToLoopsPass());
+  VectorUnit unit = getVectorUnit(options);
+  NATileToLoopsPassOptions tileToLoops;
+  tileToLoops.vectorBits = unit.bits;
+  pm.addPass(createNATileToLoopsPass(tileToLoops));
+  LinalgToVectorLoopsPassOptions vectorLoops;
+  vectorLoops.vectorBits = unit.bits;
+  vectorLoops.registers = unit.registers;
+  pm.addPass(createLinalgToVectorLoopsPass(vectorLoops));
+  pm.addNestedPass<func::FuncOp>(createConvertLinalgToParallelLoopsPass());
+  pm.addPass(createExpToArithPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(createLoopInvariantCodeMotionPass());
+}
+
+void mlir::na::buildCPUToLLVMPipeline(OpPassManager &pm,
+                                      const CPUPipelineOptions &options) {
+  pm.addPass(createLowerAffinePass());
+  pm.addPass(createForallToParallelLoopPass());
+  pm.addPass(createConvertVectorToSCFPass());
+  pm.addPass(memref::createExpandStridedMetadataPass());
+  pm.addPass(createLowerAffinePass());
+  arith::ArithExpandOpsPassOptions expand;
+  expand.includeBf16 = true;
+  pm.addPass(arith::createArithExpandOpsPass(expand));
+  pm.addPass(createSCFToControlFlowPass());
+  pm.addPass(createConvertVectorToLLVMPass());
+  pm.addPass(createConvertMathToLLVMPass());
+  pm.addPass(createConvertMathToLibmPass());
+  pm.addPass(createFinalizeMemRefToLLVMConversionPass());
+  pm.addPass(createArithToLLVMConversionPass());
+  pm.addPass(createConvertIndexToLLVMPass());
+  pm.addPass(createConvertControlFlowToLLVMPass());
+  pm.addPass(createConvertFuncToLLVMPass());
+  pm.addPass(createUBToLLVMConversionPass());
+  pm.addPass(createReconcileUnrealizedCastsPass());
+  SetVectorWidthPassOptions width;
+  width.vectorBits = getVectorUnit(options).bits;
+  pm.addPass(createSetVectorWidthPass(width));
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+void mlir::na::buildCPUPipeline(OpPassManager &pm,
+                                const CPUPipelineOptions &options) {
+  buildCPULoopsPipeline(pm, options);
+  if (options.parallel)
+    pm.addPass(createParallelToRuntimePass());
+  buildCPUToLLVMPipeline(pm, options);
+}
+
+void mlir::na::registerPipelines() {
+  PassPipelineRegistration<CPUPipelineOptions>(
+      "na-to-cpu",
+      "Lower na operations and what is around them to the LLVM dialect for a "
+      "CPU",
+      buildCPUPipeline);
+  PassPipelineRegistration<CPUPipelineOptions>(
+      "na-to-cpu-loops", "The part of na-to-cpu that ends in loops and vectors",
+      buildCPULoopsPipeline);
+}

@@ -1,0 +1,495 @@
+//===- Options.cpp - What na-run is asked to do ---------------------------===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Options.h"
+
+#include "na/Semantics/Window.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::na;
+using namespace mlir::na::run;
+namespace cl = llvm::cl;
+
+static const char *const overview =
+    R"(Compiles a neighborhood attention program for this machine and runs it.
+
+The program is an .mlir file, or one attention operation given by flags.
+Arguments come from .npy files or from a seeded random generator.
+
+Examples:
+
+  Run a 2-D neighborhood attention of 56x56 tokens with a 7x7 window, compare
+  it with the plain loop lowering and time it:
+    na-run --shape=56x56 --window=7x7 --heads=4 --head-dim=32 --verify --bench
+
+  A causal sliding window over 4096 tokens, 8 query heads for 2 key heads:
+    na-run --shape=4096 --window=256 --causal=t --heads=8 --kv-heads=2 --bench
+
+  Arrays from NumPy in, results out:
+    na-run --shape=14x14 --window=7x7 --inputs=q=q.npy,k=k.npy,v=v.npy \
+           --outputs=o=o.npy,lse=lse.npy
+
+  A whole layer from a file; its arguments keep their names:
+    na-run layer.mlir --inputs=x=features.npy --outputs=result0=y.npy --verify
+
+  What the compiler makes of it:
+    na-run --shape=14x14 --window=7x7 --emit-mlir
+    na-run --shape=14x14 --window=7x7 --print-ir-after=one-shot-bufferize
+
+The exit code is 1 if anything fails, a verification included.
+)";
+
+namespace {
+
+using Text = cl::opt<std::string>;
+
+/// LLVM has an option `threads`, and hundreds more that are of no use here.
+struct ForgetOptionsOfLLVM {
+  ForgetOptionsOfLLVM() { cl::ResetCommandLineParser(); }
+};
+
+struct Flags {
+  ForgetOptionsOfLLVM first;
+
+  cl::OptionCategory programCategory{
+      "Program: a file, or one of these problems"};
+  cl::OptionCategory compileCategory{"Compilation"};
+  cl::OptionCategory dataCategory{"Data"};
+  cl::OptionCategory actionCategory{"What to do beside running"};
+  Text file{cl::Positional, cl::desc("[program.mlir]"),
+            cl::cat(programCategory)};
+  Text entry{"entry", cl::value_desc("function"), cl::cat(programCategory),
+             cl::desc("Function of the file to run (default: the only public "
+                      "one, or main)")};
+  Text shape{"shape", cl::value_desc("XxYxZ"), cl::cat(programCategory),
+             cl::desc("Tokens per axis, 1 to 3 axes")};
+  Text window{"window", cl::value_desc("XxYxZ"), cl::cat(programCategory),
+              cl::desc("Keys that a query sees, per axis")};
+  Text stride{"stride", cl::value_desc("XxYxZ"), cl::cat(programCategory),
+              cl::desc("Queries that share a window, per axis (default: 1)")};
+  Text dilation{
+      "dilation", cl::value_desc("XxYxZ"), cl::cat(programCategory),
+      cl::desc("Distance of neighbouring keys, per axis (default: 1)")};
+  Text causal{"causal", cl::value_desc("t,f,.."), cl::cat(programCategory),
+              cl::desc("Whether later keys are hidden, per axis (default: f)")};
+  Text batch{"batch", cl::value_desc("n"), cl::cat(programCategory),
+             cl::desc("Batch size (default: 1)")};
+  Text heads{"heads", cl::value_desc("n"), cl::cat(programCategory),
+             cl::desc("Query heads (default: 1)")};
+  Text kvHeads{"kv-heads", cl::value_desc("n"), cl::cat(programCategory),
+               cl::desc("Key and value heads, a divisor of --heads "
+                        "(default: --heads)")};
+  Text headDim{"head-dim", cl::value_desc("n"), cl::cat(programCategory),
+               cl::desc("Features of queries and keys (default: "
+                        "32)")};
+  Text valueDim{"value-dim", cl::value_desc("n"), cl::cat(programCategory),
+                cl::desc("Features of values (default: "
+                         "--head-dim)")};
+  Text scale{"scale", cl::value_desc("x"), cl::cat(programCategory),
+             cl::desc("Factor of the scores (default: "
+                      "1/sqrt(--head-dim))")};
+  Text extraKV{"extra-kv", cl::value_desc("n"), cl::cat(programCategory),
+               cl::desc("Additional keys that every query sees "
+                        "(default: 0)")};
+  Text bias{"bias", cl::ValueOptional, cl::value_desc("dtype"),
+            cl::cat(programCategory),
+            cl::desc("Add a relative position bias (default type: f32, f64 for "
+                     "--dtype=f64)")};
+  Text dtype{"dtype", cl::init("f32"), cl::value_desc("dtype"),
+             cl::cat(programCategory),
+             cl::desc("Element type: f64, f32, f16 or bf16 (default: f32)")};
+  cl::opt<bool> lse{"lse", cl::init(true), cl::cat(programCategory),
+                    cl::desc("Also return the log-sum-exp (default: true)")};
+  cl::opt<bool> dynamic{"dynamic", cl::cat(programCategory),
+                        cl::desc("Compile with dynamic batch and token sizes")};
+  Text target{"target", cl::value_desc("name"), cl::init("cpu"),
+              cl::cat(compileCategory),
+              cl::desc("Machine to compile for: cpu (default)")};
+  Text pipeline{"pipeline", cl::value_desc("name"), cl::init("fused"),
+                cl::cat(compileCategory),
+                cl::desc("Lowering: naive (plain loops), unfused (scores in "
+                         "memory) or fused (default)")};
+  Text queryTile{"query-tile", cl::value_desc("XxYxZ"),
+                 cl::cat(compileCategory),
+                 cl::desc("Queries per tile, instead of the compiler's choice; "
+                          "needs --key-tile")};
+  Text keyTile{
+      "key-tile", cl::value_desc("XxYxZ"), cl::cat(compileCategory),
+      cl::desc("Keys per step, instead of the compiler's choice; needs "
+               "--query-tile")};
+  cl::list<std::string> printAfter{
+      "print-ir-after", cl::CommaSeparated, cl::value_desc("pass,.."),
+      cl::cat(compileCategory),
+      cl::desc("Print the program after these passes, or after 'all'")};
+  cl::opt<bool> emitMLIR{"emit-mlir", cl::cat(compileCategory),
+                         cl::desc("Print the program and stop")};
+  cl::list<std::string> inputs{
+      "inputs", cl::CommaSeparated, cl::value_desc("name=file.npy,.."),
+      cl::cat(dataCategory),
+      cl::desc("Arguments to read (with flags: q, k, v, bias, ek, ev); the "
+               "others are random. bf16 arrays are 16-bit patterns")};
+  cl::list<std::string> outputs{
+      "outputs", cl::CommaSeparated, cl::value_desc("name=file.npy,.."),
+      cl::cat(dataCategory), cl::desc("Results to write (with flags: o, lse)")};
+  Text seed{"seed", cl::value_desc("n"), cl::cat(dataCategory),
+            cl::desc("Seed of the random inputs (default: 0)")};
+  cl::opt<bool> verify{"verify", cl::cat(actionCategory),
+                       cl::desc("Compare with the naive lowering of the same "
+                                "program")};
+  cl::opt<bool> bench{"bench", cl::cat(actionCategory),
+                      cl::desc("Time the program")};
+  Text runs{"runs", cl::value_desc("n"), cl::cat(actionCategory),
+            cl::desc("Timed runs at least (default: 20)")};
+  cl::opt<bool> cold{"cold", cl::cat(actionCategory),
+                     cl::desc("Flush the caches before each timed run")};
+  Text threads{"threads", cl::value_desc("n"), cl::cat(actionCategory),
+               cl::desc("Threads to run on (default: one per CPU)")};
+  Text json{"json", cl::ValueOptional, cl::value_desc("file"),
+            cl::cat(actionCategory),
+            cl::desc("Report as JSON, to the file or to standard output")};
+  Text jobs{"jobs", cl::value_desc("file.jsonl"), cl::cat(actionCategory),
+            cl::desc("Run many problems: each line holds {\"args\": [\"--shape="
+                     "..\", ..]}; prints a line of JSON for each")};
+
+  static Flags &get() {
+    static Flags flags;
+    return flags;
+  }
+
+  // These read the values of the last command line.
+  llvm::Expected<std::vector<int64_t>>
+  parseAxes(const Text &option, size_t rank, int64_t byDefault) const;
+  llvm::Expected<std::vector<bool>> parseCausal(size_t rank) const;
+  llvm::Expected<Problem> parseProblem() const;
+  llvm::Error checkCombination() const;
+  llvm::Expected<Options> getOptions() const;
+};
+
+template <typename... Args>
+llvm::Error fail(const char *format, Args &&...args) {
+  return llvm::createStringError(
+      llvm::formatv(format, std::forward<Args>(args)...).str());
+}
+
+/// "7x7" to {7, 7}.
+llvm::Expected<std::vector<int64_t>> parseBox(const Text &option) {
+  std::vector<int64_t> box;
+  SmallVector<StringRef> parts;
+  StringRef(option).split(parts, 'x');
+  for (StringRef part : parts) {
+    int64_t value;
+    if (part.getAsInteger(10, value))
+      return fail("--{0}={1}: '{2}' is not a 64-bit number", option.ArgStr,
+                  option.getValue(), part);
+    box.push_back(value);
+  }
+  return box;
+}
+
+/// A list with one entry per axis; `rank` entries of `byDefault` if not given.
+llvm::Expected<std::vector<int64_t>>
+Flags::parseAxes(const Text &option, size_t rank, int64_t byDefault) const {
+  if (option.getNumOccurrences() == 0)
+    return std::vector<int64_t>(rank, byDefault);
+  llvm::Expected<std::vector<int64_t>> box = parseBox(option);
+  if (box && box->size() != rank)
+    return fail("--{0}={1} has {2} axes, but --shape={3} has {4}",
+                option.ArgStr, option.getValue(), box->size(), shape.getValue(),
+                rank);
+  return box;
+}
+
+llvm::Expected<std::vector<bool>> Flags::parseCausal(size_t rank) const {
+  std::vector<bool> values(rank, false);
+  if (causal.getNumOccurrences() == 0)
+    return values;
+  SmallVector<StringRef> parts;
+  StringRef(causal).split(parts, ',');
+  if (parts.size() != rank)
+    return fail("--causal={0} has {1} axes, but --shape={2} has {3}",
+                causal.getValue(), parts.size(), shape.getValue(), rank);
+  for (auto [index, part] : llvm::enumerate(parts)) {
+    bool yes = part == "t" || part == "true" || part == "1";
+    if (!yes && part != "f" && part != "false" && part != "0")
+      return fail("--causal={0}: axis {1} is '{2}', which is neither t nor f",
+                  causal.getValue(), index, part);
+    values[index] = yes;
+  }
+  return values;
+}
+
+llvm::Expected<ElementType> parseType(const Text &option) {
+  for (ElementType type : {ElementType::F64, ElementType::F32, ElementType::F16,
+                           ElementType::BF16})
+    if (option == getName(type))
+      return type;
+  return fail("--{0}={1}: the element type must be f64, f32, f16 or bf16",
+              option.ArgStr, option.getValue());
+}
+
+/// Sets `value` from a flag that was given.
+template <typename Number>
+llvm::Error parseNumber(const Text &option, int64_t least, int64_t most,
+                        Number &value) {
+  if (option.getNumOccurrences() == 0)
+    return llvm::Error::success();
+  if (StringRef(option).getAsInteger(10, value))
+    return fail("--{0}={1} is not a number of {2} bits", option.ArgStr,
+                option.getValue(), 8 * sizeof(Number));
+  if (value < static_cast<Number>(least))
+    return fail("--{0}={1} is less than {2}", option.ArgStr, option.getValue(),
+                least);
+  if (value > static_cast<Number>(most))
+    return fail("--{0}={1} is more than {2}", option.ArgStr, option.getValue(),
+                most);
+  return llvm::Error::success();
+}
+
+llvm::Expected<Problem> Flags::parseProblem() const {
+  Problem problem;
+  llvm::Expected<std::vector<int64_t>> sizes = parseBox(shape);
+  if (!sizes)
+    return sizes.takeError();
+  size_t rank = sizes->size();
+  if (rank > 3)
+    return fail("--shape={0} has {1} axes; 1 to 3 are supported",
+                shape.getValue(), rank);
+  problem.shape = *sizes;
+  if (window.getNumOccurrences() == 0)
+    return fail("--shape needs --window, the keys that a query sees per axis");
+  for (auto [option, list] :
+       {std::pair<const Text &, std::vector<int64_t> &>{window, problem.window},
+        {stride, problem.stride},
+        {dilation, problem.dilation}}) {
+    llvm::Expected<std::vector<int64_t>> values = parseAxes(option, rank, 1);
+    if (!values)
+      return values.takeError();
+    list = *values;
+  }
+  llvm::Expected<std::vector<bool>> causals = parseCausal(rank);
+  if (!causals)
+    return causals.takeError();
+  problem.causal = *causals;
+  for (size_t axis = 0; axis < rank; ++axis) {
+    if (problem.shape[axis] < 1)
+      return fail("shape[{0}] = {1} is less than 1", axis, problem.shape[axis]);
+    ::na::window::Axis arguments{problem.window[axis], problem.stride[axis],
+                                 problem.dilation[axis], problem.causal[axis]};
+    if (auto error = ::na::window::checkAxis(arguments, static_cast<int>(axis),
+                                             problem.shape[axis]))
+      return fail("{0}", error->message);
+  }
+
+  constexpr int64_t most = std::numeric_limits<int64_t>::max();
+  for (auto [option, value] :
+       {std::pair<const Text &, int64_t &>{batch, problem.batch},
+        {heads, problem.heads},
+        {headDim, problem.headDim}})
+    if (llvm::Error error = parseNumber(option, 1, most, value))
+      return std::move(error);
+  problem.kvHeads = problem.heads;
+  problem.valueDim = problem.headDim;
+  for (auto [option, value] :
+       {std::pair<const Text &, int64_t &>{kvHeads, problem.kvHeads},
+        {valueDim, problem.valueDim}})
+    if (llvm::Error error = parseNumber(option, 1, most, value))
+      return std::move(error);
+  if (llvm::Error error = parseNumber(extraKV, 0, most, problem.extraKV))
+    return std::move(error);
+  if (problem.heads % problem.kvHeads != 0)
+    return fail("--heads={0} is not a multiple of --kv-heads={1}",
+                problem.heads, problem.kvHeads);
+  if (scale.getNumOccurrences()) {
+    double value;
+    if (StringRef(scale).getAsDouble(value) || !std::isfinite(value))
+      return fail("--scale={0} is not a finite number", scale.getValue());
+    problem.scale = value;
+  }
+  llvm::Expected<ElementType> type = parseType(dtype);
+  if (!type)
+    return type.takeError();
+  problem.type = *type;
+  if (bias.getNumOccurrences()) {
+    problem.bias =
+        problem.type == ElementType::F64 ? ElementType::F64 : ElementType::F32;
+    if (!bias.empty()) {
+      llvm::Expected<ElementType> biasType = parseType(bias);
+      if (!biasType)
+        return biasType.takeError();
+      if (*biasType != ElementType::F32 && *biasType != problem.type)
+        return fail("--bias={0}: the bias must be f32 or --dtype={1}",
+                    bias.getValue(), dtype.getValue());
+      problem.bias = *biasType;
+    }
+  }
+  problem.lse = lse;
+  problem.dynamic = dynamic;
+  return problem;
+}
+
+llvm::Error parseFiles(const cl::list<std::string> &option,
+                       std::map<std::string, std::string> &files) {
+  for (const std::string &item : option) {
+    auto [name, path] = StringRef(item).split('=');
+    if (name.empty() || path.empty())
+      return fail("--{0}: '{1}' is not of the form name=file.npy",
+                  option.ArgStr, item);
+    if (!files.emplace(name.str(), path.str()).second)
+      return fail("--{0} gives '{1}' twice", option.ArgStr, name);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error Flags::checkCombination() const {
+  if (!file.empty()) {
+    for (const cl::Option *option : {static_cast<const cl::Option *>(&shape),
+                                     static_cast<const cl::Option *>(&window),
+                                     static_cast<const cl::Option *>(&stride),
+                                     static_cast<const cl::Option *>(&dilation),
+                                     static_cast<const cl::Option *>(&causal),
+                                     static_cast<const cl::Option *>(&batch),
+                                     static_cast<const cl::Option *>(&heads),
+                                     static_cast<const cl::Option *>(&kvHeads),
+                                     static_cast<const cl::Option *>(&headDim),
+                                     static_cast<const cl::Option *>(&valueDim),
+                                     static_cast<const cl::Option *>(&scale),
+                                     static_cast<const cl::Option *>(&extraKV),
+                                     static_cast<const cl::Option *>(&bias),
+                                     static_cast<const cl::Option *>(&dtype),
+                                     static_cast<const cl::Option *>(&lse),
+                                     static_cast<const cl::Option *>(&dynamic)})
+      if (option->getNumOccurrences())
+        return fail("--{0} describes a problem, but the program comes from the "
+                    "file '{1}'",
+                    option->ArgStr, file.getValue());
+  } else if (shape.getNumOccurrences() == 0) {
+    return fail("nothing to run: give a program.mlir, or --shape and --window "
+                "(see --help)");
+  } else if (!entry.empty()) {
+    return fail("--entry needs a program from a file");
+  }
+  if (target == "cuda")
+    return fail("--target=cuda is not available in this build; available: cpu");
+  if (target != "cpu")
+    return fail("--target={0}: unknown target; available: cpu",
+                target.getValue());
+  if (pipeline != "naive" && pipeline != "unfused" && pipeline != "fused")
+    return fail("--pipeline={0}: the pipeline must be naive, unfused or fused",
+                pipeline.getValue());
+  if (verify && pipeline == "naive")
+    return fail("--verify compares with the naive pipeline; give "
+                "--pipeline=unfused or fused");
+  if (queryTile.empty() != keyTile.empty())
+    return fail("--query-tile and --key-tile need each other");
+  return llvm::Error::success();
+}
+
+llvm::Expected<Options> Flags::getOptions() const {
+  Options options;
+  if (!jobs.empty()) {
+    for (const auto &[name, option] : cl::getRegisteredOptions())
+      if (option != &jobs && option->getNumOccurrences())
+        return fail("--jobs stands alone: --{0} goes into the jobs", name);
+    options.jobs = jobs;
+    return options;
+  }
+  if (llvm::Error error = checkCombination())
+    return std::move(error);
+  options.file = file;
+  options.entry = entry;
+  size_t rank = 0;
+  if (file.empty()) {
+    llvm::Expected<Problem> problem = parseProblem();
+    if (!problem)
+      return problem.takeError();
+    rank = problem->shape.size();
+    options.problem = *problem;
+  }
+  options.pipeline = pipeline;
+  for (auto [option, tile] : {std::pair<const Text &, std::vector<int64_t> &>{
+                                  queryTile, options.queryTile},
+                              {keyTile, options.keyTile}}) {
+    if (option.empty())
+      continue;
+    llvm::Expected<std::vector<int64_t>> box =
+        rank ? parseAxes(option, rank, 1) : parseBox(option);
+    if (!box)
+      return box.takeError();
+    tile = *box;
+    for (auto [axis, size] : llvm::enumerate(tile))
+      if (size < 1)
+        return fail("--{0}={1}: size {2} of axis {3} is less than 1",
+                    option.ArgStr, option.getValue(), size, axis);
+  }
+  llvm::append_range(options.printAfter, printAfter);
+  options.emitMLIR = emitMLIR;
+  if (llvm::Error error = parseFiles(inputs, options.inputs))
+    return std::move(error);
+  if (llvm::Error error = parseFiles(outputs, options.outputs))
+    return std::move(error);
+  if (llvm::Error error = parseNumber(
+          seed, 0, std::numeric_limits<int64_t>::max(), options.seed))
+    return std::move(error);
+  if (llvm::Error error = parseNumber(threads, 1, 4096, options.threads))
+    return std::move(error);
+  if (llvm::Error error = parseNumber(runs, 1, 1000000, options.runs))
+    return std::move(error);
+  options.verify = verify;
+  options.bench = bench;
+  options.cold = cold;
+  options.json = json.getNumOccurrences();
+  options.jsonFile = json;
+  return options;
+}
+
+} // namespace
+
+/// The error of LLVM's parser on one line, without the name of the program and
+/// the pointer to --help.
+static std::string tidy(StringRef message) {
+  SmallVector<StringRef> lines;
+  message.split(lines, '\n', -1, /*KeepEmpty=*/false);
+  std::string text;
+  for (StringRef line : lines) {
+    line.consume_front("na-run: ");
+    line = line.split("  Try:").first.split(": See:").first.rtrim(" .!");
+    text += (text.empty() ? "" : "; ") + line.str();
+  }
+  return text;
+}
+
+llvm::Expected<Options> run::parseOptions(ArrayRef<std::string> arguments,
+                                          bool mayExit) {
+  if (!mayExit)
+    for (StringRef argument : arguments) {
+      StringRef name = argument.ltrim('-');
+      if (argument.starts_with("-") &&
+          (name == "h" || name.starts_with("help") ||
+           name.starts_with("version") || name.starts_with("print-options") ||
+           name.starts_with("print-all-options")))
+        return fail("'{0}' is only available on the command line", argument);
+    }
+  Flags &flags = Flags::get();
+  cl::ResetAllOptionOccurrences();
+  SmallVector<const char *> argv = {"na-run"};
+  for (const std::string &argument : arguments)
+    argv.push_back(argument.c_str());
+  std::string message;
+  llvm::raw_string_ostream errors(message);
+  if (!cl::ParseCommandLineOptions(static_cast<int>(argv.size()), argv.data(),
+                                   overview, &errors))
+    return fail("{0}", message.empty() ? "a flag has an illegal value"
+                                       : tidy(message));
+  return flags.getOptions();
+}

@@ -1,0 +1,72 @@
+//===- Options.h - What na-run is asked to do -------------------*- C++ -*-===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NA_TOOLS_NARUN_OPTIONS_H
+#define NA_TOOLS_NARUN_OPTIONS_H
+
+#include "na/ExecutionEngine/HostTensor.h"
+#include "llvm/Support/Error.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mlir::na::run {
+
+/// An attention operation given by flags.
+struct Problem {
+  std::vector<int64_t> shape, window, stride, dilation;
+  std::vector<bool> causal;
+  int64_t batch = 1, heads = 1, kvHeads = 1, headDim = 32, valueDim = 32;
+  int64_t extraKV = 0;
+  std::optional<double> scale;
+  /// The element type of the bias; none without a bias.
+  std::optional<ElementType> bias;
+  ElementType type = ElementType::F32;
+  bool lse = true;
+  /// Batch and spatial sizes are dynamic in the program.
+  bool dynamic = false;
+};
+
+struct Options {
+  /// A program from a file, or one built from flags; exactly one is set.
+  std::string file;
+  std::optional<Problem> problem;
+  std::string entry;
+
+  std::string pipeline = "fused";
+  std::vector<int64_t> queryTile, keyTile;
+  std::vector<std::string> printAfter;
+  bool emitMLIR = false;
+
+  /// Files by name of the input or output.
+  std::map<std::string, std::string> inputs, outputs;
+  uint64_t seed = 0;
+  int threads = 0;
+
+  bool verify = false;
+  bool bench = false;
+  int runs = 20;
+  bool cold = false;
+
+  bool json = false;
+  /// Where the JSON goes; empty for standard output.
+  std::string jsonFile;
+
+  /// A file of jobs, which stands alone.
+  std::string jobs;
+};
+
+/// Parses a command line. Errors name the flag, the value and the limit.
+/// `--help` and the like print and exit, or are errors unless `mayExit`.
+llvm::Expected<Options> parseOptions(llvm::ArrayRef<std::string> arguments,
+                                     bool mayExit);
+
+} // namespace mlir::na::run
+
+#endif // NA_TOOLS_NARUN_OPTIONS_H
