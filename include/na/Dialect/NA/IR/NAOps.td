@@ -79,6 +79,13 @@ def NA_AttentionOp : NA_StructuredOp<"attention",
     tile visits the key (0 * NaN in the second product), never another batch
     or head.
 
+    Canonicalization keeps every finite result bit for bit. Where a query sees
+    only itself (all window sizes 1, no additional keys, as many key heads as
+    query heads, no LSE) the output becomes `value`, also for logits that are
+    not finite.
+
+    Tiling (`TilingInterface`): the loops are the batch and the key heads.
+
     Errors: wrong ranks or shapes, mixed element types, `Hkv` not dividing
     `Hq`, window * dilation above a static length.
 
