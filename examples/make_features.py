@@ -92,7 +92,10 @@ def make_weights():
 
 
 def main(photo_path, folder):
-    photo = np.load(photo_path)
+    try:
+        photo = np.load(photo_path)
+    except (OSError, ValueError) as error:
+        sys.exit(f"error: {photo_path} cannot be read: {error}")
     if photo.shape != (STEP * TOKENS, STEP * TOKENS, 3) or photo.dtype != np.uint8:
         sys.exit(f"error: {photo_path} holds no 224x224x3 array of bytes")
     os.makedirs(folder, exist_ok=True)

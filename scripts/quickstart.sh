@@ -79,6 +79,8 @@ run() { step "$@" || failed "$1"; }
 [[ $deps == no ]] ||
   run "install what is missing" "$ROOT/scripts/install-deps.sh"
 run "build na-opt and na-run" "$ROOT/scripts/build.sh" na-opt na-run
+"$python" -c 'import numpy' 2>/dev/null ||
+  die "$python has no NumPy; scripts/install-deps.sh installs it"
 mkdir -p "$out"
 run "fused 2-D neighborhood attention: compile, run, verify, time" \
   fused_attention
