@@ -75,6 +75,8 @@ static void addTileLowering(OpPassManager &pm) {
 void mlir::na::buildCPULoopsPipeline(OpPassManager &pm,
                                      const CPUPipelineOptions &options) {
   pm.addPass(createCanonicalizerPass());
+  if (options.mode == LoweringMode::Unfused)
+    pm.addPass(createNADecomposeAttention());
   if (options.mode != LoweringMode::Naive) {
     NASelectScheduleOptions schedule;
     schedule.queryTile.assign(options.queryTile.begin(),
@@ -83,8 +85,11 @@ void mlir::na::buildCPULoopsPipeline(OpPassManager &pm,
     pm.addPass(createNASelectSchedule(schedule));
   }
   addBufferization(pm);
-  if (options.mode == LoweringMode::Fused) {
+  if (options.mode == LoweringMode::Fused)
     pm.addPass(createNATileAndFuse());
+  // Products that stand alone in the program too.
+  if (options.mode != LoweringMode::Naive) {
+    pm.addPass(createNATileUnfused());
     addTileLowering(pm);
   }
   pm.addPass(createNAHoistTileBuffers());
@@ -120,9 +125,10 @@ void mlir::na::buildCPUToLLVMPipeline(OpPassManager &pm,
   expand.includeBf16 = true;
   pm.addPass(arith::createArithExpandOpsPass(expand));
   pm.addPass(createSCFToControlFlowPass());
-  pm.addPass(createConvertVectorToLLVMPass());
   pm.addPass(createConvertMathToLLVMPass());
+  // Takes vectors apart into vector.extract and vector.insert.
   pm.addPass(createConvertMathToLibmPass());
+  pm.addPass(createConvertVectorToLLVMPass());
   pm.addPass(createFinalizeMemRefToLLVMConversionPass());
   pm.addPass(createArithToLLVMConversionPass());
   pm.addPass(createConvertIndexToLLVMPass());

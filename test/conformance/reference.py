@@ -90,14 +90,29 @@ class _Windows:
                 [(np.array(q), np.array(k)) for k, q in groups.items()]
             )
 
-    def groups(self):
+    def count(self):
+        """The number of groups."""
+        return int(np.prod([len(axis) for axis in self.axes]))
+
+    def _parts(self, rows):
+        """Yields for each group the (queries, keys) of each axis."""
+        if rows is None:
+            yield from itertools.product(*self.axes)
+            return
+        keys = [{q: k for group, k in axis for q in group} for axis in self.axes]
+        for row in rows:
+            coordinates = np.unravel_index(row, self.shape)
+            yield [(np.array([c]), k[c]) for c, k in zip(coordinates, keys)]
+
+    def groups(self, rows=None):
         """Yields (queries, keys, slots, offsets) of each group.
 
         `queries` and `keys` are flat token indices, `slots` the slot of each
         key in a row of attention weights, `offsets` for each axis the
-        [queries, keys] indices into the bias.
+        [queries, keys] indices into the bias. With `rows`, a list of queries,
+        each of them is a group of its own, and there are no others.
         """
-        for parts in itertools.product(*self.axes):
+        for parts in self._parts(rows):
             queries = [p[0] for p in parts]
             keys = [p[1] for p in parts]
             slots = [np.arange(len(k)) for k in keys]
@@ -155,18 +170,25 @@ def attention(
     bias=None,
     ek=None,
     ev=None,
+    rows=None,
 ):
-    """Returns (output [B, X.., Hq, Dv], lse [B, X.., Hq])."""
+    """Returns (output [B, X.., Hq, Dv], lse [B, X.., Hq]).
+
+    With `rows`, a list of flat query indices, X.. is one axis of these queries
+    only, and the cost depends on them alone.
+    """
     windows = _Windows(q.shape[1:-2], window, stride, dilation, causal)
     scale = _default_scale(scale, q)
     repeat = q.shape[-2] // k.shape[-2]
     qh, kh, vh = _heads_first(q), _heads_first(k, repeat), _heads_first(v, repeat)
     if ek is not None:
         ekh, evh = _heads_first(ek, repeat), _heads_first(ev, repeat)
-    out = np.full((*qh.shape[:3], vh.shape[3]), np.nan)
-    lse = np.full((*qh.shape[:3], 1), np.nan)
-    for queries, keys, _, offsets in windows.groups():
+    count = qh.shape[2] if rows is None else len(rows)
+    out = np.full((*qh.shape[:2], count, vh.shape[3]), np.nan)
+    lse = np.full((*qh.shape[:2], count, 1), np.nan)
+    for index, (queries, keys, _, offsets) in enumerate(windows.groups(rows)):
         qg, kg, vg = qh[:, :, queries], kh[:, :, keys], vh[:, :, keys]
+        places = queries if rows is None else [index]
         logits = scale * (qg @ kg.swapaxes(2, 3))
         if bias is not None:
             logits += _row_bias(bias, offsets)
@@ -177,9 +199,15 @@ def attention(
         top = logits.max(axis=3, keepdims=True)
         weights = np.exp(logits - top)
         total = weights.sum(axis=3, keepdims=True)
-        out[:, :, queries] = weights @ vg / total
-        lse[:, :, queries] = top + np.log(total)
-    return _heads_last(out, windows.shape), _heads_last(lse, windows.shape)[..., 0]
+        out[:, :, places] = weights @ vg / total
+        lse[:, :, places] = top + np.log(total)
+    shape = windows.shape if rows is None else (count,)
+    return _heads_last(out, shape), _heads_last(lse, shape)[..., 0]
+
+
+def group_count(shape, window, stride=None, dilation=None, causal=None):
+    """How many different sets of keys there are; all rows cost as many products."""
+    return _Windows(shape, window, stride, dilation, causal).count()
 
 
 def qk(q, k, window, stride=None, dilation=None, causal=None, scale=None, bias=None):

@@ -128,6 +128,9 @@ struct Flags {
       "key-tile", cl::value_desc("XxYxZ"), cl::cat(compileCategory),
       cl::desc("Keys per step, instead of the compiler's choice; needs "
                "--query-tile")};
+  Text optLevel{"opt-level", cl::value_desc("0..3"), cl::cat(compileCategory),
+                cl::desc("How hard LLVM optimizes (default: 3); less compiles "
+                         "faster")};
   cl::list<std::string> printAfter{
       "print-ir-after", cl::CommaSeparated, cl::value_desc("pass,.."),
       cl::cat(compileCategory),
@@ -293,8 +296,7 @@ llvm::Expected<Problem> Flags::parseProblem() const {
 
   constexpr int64_t most = std::numeric_limits<int64_t>::max();
   for (auto [option, value] :
-       {std::pair<const Text &, int64_t &>{batch, problem.batch},
-        {heads, problem.heads},
+       {std::pair<const Text &, int64_t &>{heads, problem.heads},
         {headDim, problem.headDim}})
     if (llvm::Error error = parseNumber(option, 1, most, value))
       return std::move(error);
@@ -305,8 +307,12 @@ llvm::Expected<Problem> Flags::parseProblem() const {
         {valueDim, problem.valueDim}})
     if (llvm::Error error = parseNumber(option, 1, most, value))
       return std::move(error);
-  if (llvm::Error error = parseNumber(extraKV, 0, most, problem.extraKV))
-    return std::move(error);
+  // An empty batch is a program like any other.
+  for (auto [option, value] :
+       {std::pair<const Text &, int64_t &>{batch, problem.batch},
+        {extraKV, problem.extraKV}})
+    if (llvm::Error error = parseNumber(option, 0, most, value))
+      return std::move(error);
   if (problem.heads % problem.kvHeads != 0)
     return fail("--heads={0} is not a multiple of --kv-heads={1}",
                 problem.heads, problem.kvHeads);
@@ -444,6 +450,8 @@ llvm::Expected<Options> Flags::getOptions() const {
   if (llvm::Error error = parseNumber(threads, 1, 4096, options.threads))
     return std::move(error);
   if (llvm::Error error = parseNumber(runs, 1, 1000000, options.runs))
+    return std::move(error);
+  if (llvm::Error error = parseNumber(optLevel, 0, 3, options.optLevel))
     return std::move(error);
   options.verify = verify;
   options.bench = bench;

@@ -41,6 +41,8 @@ struct Options {
 
   std::string pipeline = "fused";
   std::vector<int64_t> queryTile, keyTile;
+  /// LLVM's optimization level.
+  int optLevel = 3;
   std::vector<std::string> printAfter;
   bool emitMLIR = false;
 

@@ -70,6 +70,7 @@ llvm::Error checkPassNames(ArrayRef<std::string> names) {
 }
 
 llvm::Expected<Compiled> compile(const Program &program, StringRef pipeline,
+                                 int optLevel,
                                  ArrayRef<std::string> printAfter) {
   OwningOpRef<ModuleOp> module(program.module.get().clone());
   llvm::Expected<Harness> harness =
@@ -77,10 +78,9 @@ llvm::Expected<Compiled> compile(const Program &program, StringRef pipeline,
   if (!harness)
     return harness.takeError();
   JITOptions options;
-  VectorRegisters registers = getHostVectorRegisters();
-  options.pipeline = llvm::formatv(
-      "{0},na-to-cpu{{mode={1} vector-bits={2} registers={3}}",
-      Harness::getPreparation(), pipeline, registers.bits, registers.count);
+  options.optLevel = optLevel;
+  options.pipeline = llvm::formatv("{0},na-to-cpu{{mode={1}}",
+                                   Harness::getPreparation(), pipeline);
   if (!printAfter.empty())
     options.configurePasses = [&](PassManager &manager) {
       auto wanted = [printAfter](Pass *pass, Operation *) {
@@ -234,9 +234,10 @@ ElementType getToleranceType(const HarnessOutput &output,
   return own > least && !output.isLse ? output.type : program.precision;
 }
 
-llvm::Error verify(const Program &program, ArrayRef<HostTensor> inputs,
-                   ArrayRef<HostTensor *> results, Report &report) {
-  llvm::Expected<Compiled> naive = compile(program, "naive", {});
+llvm::Error verify(const Program &program, int optLevel,
+                   ArrayRef<HostTensor> inputs, ArrayRef<HostTensor *> results,
+                   Report &report) {
+  llvm::Expected<Compiled> naive = compile(program, "naive", optLevel, {});
   if (!naive)
     return naive.takeError();
   Execution execution;
@@ -361,7 +362,7 @@ llvm::Expected<Report> run::runProgram(const Options &options,
   std::optional<Progress> progress(quiet);
   progress->show("compiling");
   llvm::Expected<Compiled> compiled =
-      compile(*program, options.pipeline, options.printAfter);
+      compile(*program, options.pipeline, options.optLevel, options.printAfter);
   if (!compiled)
     return compiled.takeError();
   report.compile = compiled->module->getTimes();
@@ -403,7 +404,8 @@ llvm::Expected<Report> run::runProgram(const Options &options,
   }
   if (options.verify) {
     progress->show("verifying");
-    if (llvm::Error error = verify(*program, originals, results, report))
+    if (llvm::Error error =
+            verify(*program, options.optLevel, originals, results, report))
       return std::move(error);
   }
   progress.reset();

@@ -127,12 +127,39 @@ def ExpToArithPass : Pass<"exp-to-arith"> {
 }
 
 def NATileToLoopsPass : Pass<"convert-na-tile-to-loops"> {
-  let summary = "Lower tile loads, stores and windows to loops";
+  let summary = "Lower operations that move data of tiles to loops";
   let description = [{
     Lowers `na.tile.load`, `na.tile.store` and `na.tile.windows` on memrefs to
     `scf` loops: over the lanes, then over the channels of a token, which are
     contiguous and move as vectors. Rows outside the tensor are zeroed by loads
     and skipped by stores.
+
+    `na.tile.scatter` and `na.tile.gather` go over the queries of the tile and,
+    for each, over the runs of keys inside its window: such keys have
+    consecutive slots along the last axis. `na.tile.bias` goes over lanes that
+    are consecutive in the table. Both use masked vectors where the rows of tile
+    and operand are contiguous; slots move one by one if the tile is key-major,
+    or if their element type is not the tile's.
+
+    Example: `na.tile.gather` of 16 queries and 20 keys becomes, after zeros
+    have been stored to the tile,
+
+    ```mlir
+    scf.for %m = %c0 to %queries step %c1 {
+      // %lower, %slot, %length: first key lane, its slot, number of keys
+      scf.for %i = %c0 to %length step %c8 {
+        %to = arith.addi %lower, %i : index
+        %from = arith.addi %slot, %i : index
+        %rest = arith.subi %length, %i : index
+        %mask = vector.create_mask %rest : vector<8xi1>
+        %w = vector.maskedload %weights[%b, %x, %h, %from], %mask, %zeros
+            : memref<1x56x2x7xf32>, vector<8xi1>, vector<8xf32>
+              into vector<8xf32>
+        vector.maskedstore %tile[%m, %to], %mask, %w
+            : memref<16x20xf32>, vector<8xi1>, vector<8xf32>
+      }
+    }
+    ```
 
     Errors: a tile operation on tensors (bufferize before this pass).
   }];

@@ -44,7 +44,7 @@ struct Cost {
   /// Key tiles per query tile, on average.
   double keyTiles = 0;
   /// Bytes of the tiles that are live at once.
-  int64_t tileBytes = 0;
+  double tileBytes = 0;
 
   /// One line for a reader: "predicted 1.2e+06 cycles, waste 4.00, ...".
   std::string describe() const;

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "TileSlotsToLoops.h"
 #include "na/Conversion/Passes.h"
 #include "na/Dialect/NA/IR/NA.h"
 #include "na/Dialect/NA/Transforms/IRIndex.h"
@@ -289,7 +290,8 @@ struct NATileToLoops : mlir::na::impl::NATileToLoopsPassBase<NATileToLoops> {
   void runOnOperation() override {
     SmallVector<Operation *> ops;
     getOperation()->walk([&](Operation *op) {
-      if (isa<TileLoadOp, TileStoreOp, TileWindowsOp>(op))
+      if (isa<TileLoadOp, TileStoreOp, TileWindowsOp, TileBiasOp,
+              TileScatterOp, TileGatherOp>(op))
         ops.push_back(op);
     });
     for (Operation *op : ops) {
@@ -304,6 +306,12 @@ struct NATileToLoops : mlir::na::impl::NATileToLoopsPassBase<NATileToLoops> {
         lowerLoad(b, load, vectorBits);
       else if (auto store = dyn_cast<TileStoreOp>(op))
         lowerStore(b, store, vectorBits);
+      else if (auto bias = dyn_cast<TileBiasOp>(op))
+        lowerBias(b, bias, vectorBits);
+      else if (auto scatter = dyn_cast<TileScatterOp>(op))
+        lowerScatter(b, scatter, vectorBits);
+      else if (auto gather = dyn_cast<TileGatherOp>(op))
+        lowerGather(b, gather, vectorBits);
       else
         lowerWindows(b, cast<TileWindowsOp>(op));
       op->erase();

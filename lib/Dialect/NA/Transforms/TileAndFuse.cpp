@@ -8,6 +8,7 @@
 
 #include "na/Dialect/NA/IR/NA.h"
 #include "na/Dialect/NA/Transforms/Passes.h"
+#include "na/Dialect/NA/Transforms/TileBuilders.h"
 #include "na/Dialect/NA/Transforms/TileGrid.h"
 #include "na/Dialect/NA/Transforms/TileLinalg.h"
 
@@ -51,7 +52,6 @@ public:
                      op.getSchedule()->getKeyTile(),
                      cast<TypedValue<MemRefType>>(op.getQuery())),
         type(op.getAccumulatorType()),
-        headDim(cast<MemRefType>(op.getKey().getType()).getShape().back()),
         valueDim(cast<MemRefType>(op.getValue().getType()).getShape().back()),
         queries(grid.getNumQueries()) {}
 
@@ -60,25 +60,17 @@ public:
 private:
   void buildQueryTile(ImplicitLocOpBuilder &b, Value batch, Value head,
                       ArrayRef<AxisTile> axes);
-  Value buildScaledQuery(ImplicitLocOpBuilder &b, Value batch, Value head,
-                         ArrayRef<AxisTile> axes);
-  Value buildScores(ImplicitLocOpBuilder &b, Value key, Value query,
-                    int64_t keys);
   Softmax buildSoftmaxStep(ImplicitLocOpBuilder &b, Value scores, Value values,
                            Softmax state, int64_t keys);
   Softmax buildAdditionalKeys(ImplicitLocOpBuilder &b, Value batch,
                               Value keyHead, Value query, Softmax state);
   void buildResults(ImplicitLocOpBuilder &b, Value batch, Value head,
                     ArrayRef<AxisTile> axes, Softmax state);
-  Value buildLoad(ImplicitLocOpBuilder &b, Value source, Value batch,
-                  Value head, ValueRange at, ArrayRef<int64_t> box,
-                  ArrayRef<int64_t> dilation, int64_t channels,
-                  bool transposed);
 
   AttentionOp op;
   TileGrid grid;
   FloatType type;
-  int64_t headDim, valueDim, queries;
+  int64_t valueDim, queries;
 };
 
 } // namespace
@@ -101,22 +93,14 @@ void AttentionTiler::buildQueryTile(ImplicitLocOpBuilder &b, Value batch,
       cast<MemRefType>(op.getKey().getType()).getDimSize(grid.getRank() + 1);
   int64_t heads =
       cast<MemRefType>(op.getQuery().getType()).getDimSize(grid.getRank() + 1);
-  Value keyHead =
-      floorDiv(IndexValue(b, b.getLoc(), head, true), heads / keyHeads)
-          .getValue();
-  Value query = buildScaledQuery(b, batch, head, axes);
+  Value keyHead = buildKeyHead(b, head, heads, keyHeads);
+  Value query = buildScaledQuery(b, type, grid, op.getQuery(), batch, head,
+                                 axes, *op.getScaleValue());
 
   SmallVector<int64_t> cutAxes = grid.getCutAxes();
   Value ranges;
-  if (!cutAxes.empty()) {
-    Value init = buildEmpty(b, {2 * grid.getRank(), queries}, b.getI32Type());
-    ranges = TileWindowsOp::create(
-                 b, init.getType(), op.getWindow(),
-                 getValues(b, b.getLoc(), axes, &AxisTile::queryPos),
-                 getValues(b, b.getLoc(), axes, &AxisTile::size), init,
-                 grid.getQueryTile())
-                 .getResult();
-  }
+  if (!cutAxes.empty())
+    ranges = buildKeyRanges(b, grid, axes);
 
   Softmax initial{buildFilled(b, {valueDim, queries}, type, 0),
                   buildFilled(b, {queries}, type, negativeInfinity),
@@ -127,17 +111,12 @@ void AttentionTiler::buildQueryTile(ImplicitLocOpBuilder &b, Value batch,
       b, b.getLoc(), axes, initial.getValues(),
       [&](OpBuilder &builder, const KeyTile &tile, ValueRange state) {
         ImplicitLocOpBuilder b(op.getLoc(), builder);
-        Value key = buildLoad(b, op.getKey(), batch, keyHead, tile.coordinates,
-                              grid.getKeyTile(), dilation, headDim, false);
-        Value scores = buildScores(b, key, query, keys);
+        Value key =
+            buildTileLoad(b, type, op.getKey(), batch, keyHead,
+                          tile.coordinates, grid.getKeyTile(), dilation, false);
+        Value scores = buildLogits(b, key, query);
         if (op.getBias())
-          scores = TileBiasOp::create(
-                       b, scores.getType(), scores, op.getBias(), head,
-                       op.getWindow(),
-                       getValues(b, b.getLoc(), axes, &AxisTile::queryPos),
-                       tile.positions, grid.getQueryTile(), grid.getKeyTile(),
-                       /*key_major=*/true)
-                       .getResult();
+          scores = buildBias(b, grid, scores, op.getBias(), head, axes, tile);
         if (!cutAxes.empty())
           scores = TileMaskOp::create(b, scores.getType(), scores, ranges,
                                       tile.positions, tile.inside,
@@ -145,8 +124,8 @@ void AttentionTiler::buildQueryTile(ImplicitLocOpBuilder &b, Value batch,
                                       /*key_major=*/true)
                        .getResult();
         Value values =
-            buildLoad(b, op.getValue(), batch, keyHead, tile.coordinates,
-                      grid.getKeyTile(), dilation, valueDim, false);
+            buildTileLoad(b, type, op.getValue(), batch, keyHead,
+                          tile.coordinates, grid.getKeyTile(), dilation, false);
         return buildSoftmaxStep(b, scores, values, Softmax::get(state), keys)
             .getValues();
       });
@@ -154,47 +133,6 @@ void AttentionTiler::buildQueryTile(ImplicitLocOpBuilder &b, Value batch,
   if (op.getAdditionalKey())
     state = buildAdditionalKeys(b, batch, keyHead, query, state);
   buildResults(b, batch, head, axes, state);
-}
-
-Value AttentionTiler::buildLoad(ImplicitLocOpBuilder &b, Value source,
-                                Value batch, Value head, ValueRange at,
-                                ArrayRef<int64_t> box,
-                                ArrayRef<int64_t> dilation, int64_t channels,
-                                bool transposed) {
-  int64_t lanes = llvm::product_of(box);
-  Value init = transposed ? buildEmpty(b, {channels, lanes}, type)
-                          : buildEmpty(b, {lanes, channels}, type);
-  return TileLoadOp::create(b, init.getType(), source, batch, head, at, init,
-                            box, dilation, transposed)
-      .getResult();
-}
-
-/// The query tile [D, queries] in the accumulator's type, times the scale:
-/// logits then come out of the product, whatever the sign of the scale.
-Value AttentionTiler::buildScaledQuery(ImplicitLocOpBuilder &b, Value batch,
-                                       Value head, ArrayRef<AxisTile> axes) {
-  Value query = buildLoad(b, op.getQuery(), batch, head,
-                          getValues(b, b.getLoc(), axes, &AxisTile::queryAt),
-                          grid.getQueryTile(), op.getWindow().getDilation(),
-                          headDim, true);
-  double scale = *op.getScaleValue();
-  if (scale == 1.0)
-    return query;
-  AffineMap map = tileMap(b, 2, {0, 1});
-  return buildGeneric(
-      b, {}, {query}, {map}, {},
-      [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
-        return {arith::MulFOp::create(b, args[0], buildFloat(b, type, scale))};
-      })[0];
-}
-
-/// Logits [keys, queries].
-Value AttentionTiler::buildScores(ImplicitLocOpBuilder &b, Value key,
-                                  Value query, int64_t keys) {
-  // Loops: key, query, channel.
-  return buildContract(
-      b, key, query, buildFilled(b, {keys, queries}, type, 0),
-      {tileMap(b, 3, {0, 2}), tileMap(b, 3, {2, 1}), tileMap(b, 3, {0, 1})});
 }
 
 /// One step of the online softmax over a tile of logits [keys, queries], and
@@ -276,9 +214,9 @@ Softmax AttentionTiler::buildAdditionalKeys(ImplicitLocOpBuilder &b,
   b.setInsertionPointToStart(loop.getBody());
   Value at = loop.getInductionVar();
   state = Softmax::get(loop.getRegionIterArgs());
-  Value key = buildLoad(b, op.getAdditionalKey(), batch, keyHead, {at}, {keys},
-                        {1}, headDim, false);
-  Value scores = buildScores(b, key, query, keys);
+  Value key = buildTileLoad(b, type, op.getAdditionalKey(), batch, keyHead,
+                            {at}, {keys}, {1}, false);
+  Value scores = buildLogits(b, key, query);
   std::optional<int64_t> known = getConstantIntValue(tokens);
   if (!known || *known % keys != 0)
     scores = buildGeneric(
@@ -291,8 +229,8 @@ Softmax AttentionTiler::buildAdditionalKeys(ImplicitLocOpBuilder &b,
           return {arith::SelectOp::create(
               b, exists, args[0], buildFloat(b, type, negativeInfinity))};
         })[0];
-  Value values = buildLoad(b, op.getAdditionalValue(), batch, keyHead, {at},
-                           {keys}, {1}, valueDim, false);
+  Value values = buildTileLoad(b, type, op.getAdditionalValue(), batch, keyHead,
+                               {at}, {keys}, {1}, false);
   state = buildSoftmaxStep(b, scores, values, state, keys);
   scf::YieldOp::create(b, state.getValues());
   return Softmax::get(loop.getResults());
@@ -337,13 +275,14 @@ static LogicalResult checkTileable(AttentionOp op) {
 
 /// Sizes that tiles and the head mapping need as numbers.
 static bool hasStaticChannels(AttentionOp op) {
-  int64_t rank = op.getSpatialRank();
-  auto isStatic = [&](Value value) {
-    auto type = cast<MemRefType>(value.getType());
-    return !type.isDynamicDim(rank + 1) && !type.isDynamicDim(rank + 2);
+  auto isStatic = [](Value value) {
+    return !value ||
+           !ShapedType::isDynamicShape(
+               cast<MemRefType>(value.getType()).getShape().take_back(2));
   };
   return isStatic(op.getQuery()) && isStatic(op.getKey()) &&
-         isStatic(op.getValue());
+         isStatic(op.getValue()) && isStatic(op.getAdditionalKey()) &&
+         isStatic(op.getAdditionalValue());
 }
 
 namespace {

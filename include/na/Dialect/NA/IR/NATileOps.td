@@ -160,8 +160,8 @@ def NA_TileBiasOp : NA_TileOp<"bias",
   let summary = "Adds the relative-position bias to a tile of logits";
   let description = [{
     Adds `bias[head, r_x, ..]` with `r_a = key position - query position +
-    size_a - 1` to each logit. Indices of pairs outside the window are clamped
-    into the table; such pairs are masked.
+    size_a - 1` to each logit. Pairs with an index outside the table get no
+    bias: they are outside the window, and are masked.
 
     Example:
 
@@ -194,7 +194,7 @@ def NA_TileScatterOp : Op<NA_Dialect, "tile.scatter",
   let summary = "Stores the in-window entries of a tile of scores to slots";
   let description = [{
     For every query lane inside the tensor (coordinates `at_a + index *
-    dilation_a`) and every key lane (positions `key_at_a + index`) that
+    dilation_a`; `at` itself is not negative) and every key lane (positions `key_at_a + index`) that
     `ranges` holds on all axes, stores the score to
     `dest[batch, x.., head, slot]`, where the slot is row-major over the axes
     from the first key of the row's window.

@@ -94,4 +94,133 @@ def NAHoistTileBuffers : Pass<"na-hoist-tile-buffers"> {
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
 
+def NADecomposeAttention : Pass<"na-decompose-attention"> {
+  let summary = "Rewrite na.attention as na.qk, softmax and na.av";
+  let description = [{
+    The unfused form of `na.attention`: the scores of `na.qk`, a softmax over
+    the slots of each row in `linalg` (maximum, exponentials, sum, division; in
+    f32, or f64 for f64), and the weighted sums of `na.av`. The attention
+    weights, `[B, X.., Hq, prod(size)]`, are a tensor in memory. An LSE is
+    `maximum + log(sum)`.
+
+    Additional keys are attended to by dense products (`linalg.contract`), in
+    which the query heads of one key head are a dimension of their own, and
+    joined with the window's part by `na.merge`. Both parts are kept in the
+    accumulator's type, so that an f16 or bf16 output is rounded once.
+
+    The operation's schedule is passed on to both products. On memrefs the same
+    program is built between `bufferization.to_tensor` and
+    `bufferization.materialize_in_destination`. Operations with additional keys
+    whose heads are dynamic, or whose scale defaults to that of a dynamic head
+    dim, are left for `convert-na-to-loops`, with a remark.
+
+    Example: `-na-decompose-attention` turns
+
+    ```mlir
+    %o = na.attention
+        ins(%q, %k, %v : tensor<1x56x2x32xf32>, tensor<1x56x2x32xf32>,
+                         tensor<1x56x2x32xf32>)
+        outs(%d : tensor<1x56x2x32xf32>) window(<size = [7]>)
+        -> tensor<1x56x2x32xf32>
+    ```
+
+    into
+
+    ```mlir
+    %s = na.qk ins(%q, %k : tensor<1x56x2x32xf32>, tensor<1x56x2x32xf32>)
+        outs(%empty : tensor<1x56x2x7xf32>) window(<size = [7]>)
+        -> tensor<1x56x2x7xf32>
+    %max = linalg.generic {indexing_maps = [#all, #row], iterator_types = [
+          "parallel", "parallel", "parallel", "reduction"]}
+        ins(%s : tensor<1x56x2x7xf32>) outs(%infinities : tensor<1x56x2xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      %0 = arith.cmpf ogt, %in, %out : f32
+      %1 = arith.select %0, %in, %out : f32
+      linalg.yield %1 : f32
+    } -> tensor<1x56x2xf32>
+    %exp = linalg.generic {indexing_maps = [#row, #all], iterator_types = [
+          "parallel", "parallel", "parallel", "parallel"]}
+        ins(%max : tensor<1x56x2xf32>) outs(%s : tensor<1x56x2x7xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      %0 = arith.subf %out, %in : f32
+      %1 = math.exp %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<1x56x2x7xf32>
+    // The sum of %exp, and the weights: %exp divided by it.
+    %o = na.av ins(%w, %v : tensor<1x56x2x7xf32>, tensor<1x56x2x32xf32>)
+        outs(%d : tensor<1x56x2x32xf32>) window(<size = [7]>)
+        -> tensor<1x56x2x32xf32>
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect",
+    "::mlir::bufferization::BufferizationDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+}
+
+def NATileUnfused : Pass<"na-tile-unfused"> {
+  let summary = "Tile na.qk and na.av into dense products";
+  let description = [{
+    Turns `na.qk` and `na.av` on memrefs into a parallel grid over batch, head
+    and query tiles around a loop over the key tiles that cover the union of the
+    tile's windows, with one dense product per key tile.
+
+    * `na.qk`: keys times queries, `[keys, queries]`; entries inside the window
+      are scattered to the slots of their rows. If an axis is causal, the scores
+      are first filled with -inf, which the slots that no key fills keep.
+    * `na.av`: the slots of the tile's rows, gathered to a dense tile
+      `[queries, keys]` with zeros outside the windows, times values.
+
+    Products are in the type of the scores for `na.qk`; for `na.av` in f64 if
+    weights or values are f64, otherwise in f32. Tiles come from the operation's
+    schedule. Operations with dynamic heads, head dim or value dim are left for
+    `convert-na-to-loops`, with a remark.
+
+    Example: with 16 queries and 24 keys per tile, `-na-tile-unfused` and
+    canonicalisation turn
+
+    ```mlir
+    na.av ins(%w, %v : memref<2x56x2x7xf32>, memref<2x56x2x32xf32>)
+        outs(%o : memref<2x56x2x32xf32>) window(<size = [7]>) {schedule =
+          #na.schedule<target = "cpu", query_tile = [16], key_tile = [24]>}
+    ```
+
+    into
+
+    ```mlir
+    scf.forall (%b, %h, %tile) in (2, 2, 4) {
+      // %at: the first query; %begin, %end: the union of the windows
+      %ranges = na.tile.windows <size = [7]> at(%at) sizes(%c56) box [16]
+          into %0 : tensor<2x16xi32> -> tensor<2x16xi32>
+      %sum = scf.for %i = %c0 to %steps step %c1
+          iter_args(%acc = %zeros) -> (tensor<16x32xf32>) {
+        %1 = arith.muli %i, %c24 : index
+        %key = arith.addi %begin, %1 : index
+        %p = na.tile.gather %w[%b, %h] at(%at)
+            ranges(%ranges : tensor<2x16xi32>) key_at(%key) <size = [7]>
+            query_box [16] key_box [24] into %2
+            : memref<2x56x2x7xf32>, tensor<16x24xf32> -> tensor<16x24xf32>
+        %t = na.tile.load %v[%b, %h] at(%key) box [24] dilation [1] into %3
+            : memref<2x56x2x32xf32>, tensor<24x32xf32> -> tensor<24x32xf32>
+        %next = linalg.contract indexing_maps = [#lhs, #rhs, #out]
+            ins(%p, %t : tensor<16x24xf32>, tensor<24x32xf32>)
+            outs(%acc : tensor<16x32xf32>) -> tensor<16x32xf32>
+        scf.yield %next : tensor<16x32xf32>
+      }
+      na.tile.store %sum into %o[%b, %h] at(%at) box [16] dilation [1]
+          : tensor<16x32xf32>, memref<2x56x2x32xf32>
+    }
+    ```
+
+    Errors: an operation on tensors (bufferize first); no schedule.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+}
+
 #endif // NA_DIALECT_NA_TRANSFORMS_PASSES_TD

@@ -1,0 +1,51 @@
+//===- TileBuilders.h - Builders of tiles of na operands --------*- C++ -*-===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NA_DIALECT_NA_TRANSFORMS_TILEBUILDERS_H
+#define NA_DIALECT_NA_TRANSFORMS_TILEBUILDERS_H
+
+#include "na/Dialect/NA/IR/NA.h"
+#include "na/Dialect/NA/Transforms/TileGrid.h"
+
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace mlir::na {
+
+/// The key head that query head `head` reads. Both numbers of heads are static
+/// dimensions of the operands.
+Value buildKeyHead(ImplicitLocOpBuilder &b, Value head, int64_t heads,
+                   int64_t keyHeads);
+
+/// A box of tokens of `source` ([B, X.., H, D], D static) as a tile
+/// [lanes, D] of `type`, or [D, lanes] if `transposed`.
+Value buildTileLoad(ImplicitLocOpBuilder &b, FloatType type, Value source,
+                    Value batch, Value head, ValueRange at,
+                    ArrayRef<int64_t> box, ArrayRef<int64_t> dilation,
+                    bool transposed);
+
+/// The query tile [D, queries] in the accumulator's type, times the scale:
+/// logits then come out of the product, whatever the sign of the scale.
+Value buildScaledQuery(ImplicitLocOpBuilder &b, FloatType type,
+                       const TileGrid &grid, Value query, Value batch,
+                       Value head, ArrayRef<AxisTile> axes, double scale);
+
+/// The product [keys, queries] of a tile of keys [keys, D] and one of queries
+/// [D, queries].
+Value buildLogits(ImplicitLocOpBuilder &b, Value key, Value query);
+
+/// The key ranges of the queries of a tile, [2 * axes, queries].
+Value buildKeyRanges(ImplicitLocOpBuilder &b, const TileGrid &grid,
+                     ArrayRef<AxisTile> axes);
+
+/// Adds the bias of `head` to logits [keys, queries].
+Value buildBias(ImplicitLocOpBuilder &b, const TileGrid &grid, Value logits,
+                Value bias, Value head, ArrayRef<AxisTile> axes,
+                const KeyTile &tile);
+
+} // namespace mlir::na
+
+#endif // NA_DIALECT_NA_TRANSFORMS_TILEBUILDERS_H

@@ -1,0 +1,117 @@
+# ===- unfused.py - Runs the unfused form against the reference -------------===#
+#
+# Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===------------------------------------------------------------------------===#
+"""Compiles the problems of the naive lowering's test, and some of its own, by the
+unfused pipeline, with tiles drawn at random, and compares each with the f64
+reference.
+
+Usage: unfused.py NA_OPT MLIR_TRANSLATE CLANG CONFORMANCE_FOLDER WORK_FOLDER
+"""
+
+import ctypes
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+
+here = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(here, "../../../Conversion/NAToLoops/Inputs"))
+import execute
+
+# Narrow vectors too: runs are then longer than one vector.
+PIPELINES = [
+    "na-to-cpu{mode=unfused parallel=false}",
+    "na-to-cpu{mode=unfused parallel=false vector-bits=128 registers=16}",
+]
+
+
+class Buffer(execute.Buffer):
+    """If dynamic, then in batch and the first axis: heads and channels have to be
+    static to be tiled."""
+
+    def __init__(self, values, dtype, dynamic=False, padded=False):
+        super().__init__(values, dtype, dynamic, padded)
+        if dynamic:
+            sizes = ["?", "?", *map(str, self.data.shape[2:])]
+            rest = self.type.split("x" + dtype, 1)[1]
+            self.type = f"memref<{'x'.join([*sizes, dtype])}{rest}"
+
+
+execute.Buffer = Buffer
+
+
+def with_schedule(rng, op):
+    """`op` with tiles whose sizes have nothing to do with the problem's."""
+    rank = len(re.search(r"size = \[([^]]*)\]", op)[1].split(","))
+    top = (40, 9, 5)[rank - 1]
+    query, key = ([int(n) for n in rng.integers(1, top + 1, rank)] for _ in range(2))
+    schedule = (
+        f'schedule = #na.schedule<target = "cpu", query_tile = {query}, '
+        f"key_tile = {key}>"
+    )
+    if op.endswith("}"):
+        return op[:-1] + f", {schedule}}}"
+    return op + f" {{{schedule}}}"
+
+
+def wide(rng):
+    """Rows and tiles of more than one vector, at both alignments of its end."""
+    plain = ([1], [1], [False])
+    for name, window in ("whole", 64), ("part", 37):
+        for dtype in "f32", "f64", "bf16":
+            yield from execute.windowed(
+                rng, f"wide_{name}_{dtype}", [90], [window], *plain, dtype=dtype,
+                bias="f32" if dtype != "f64" else "f64", dim=16, value_dim=32)
+    yield from execute.windowed(
+        rng, "wide_2d", [12, 70], [5, 41], [2, 3], [2, 1], [False, True], bias="f32",
+        extra=5, heads=6, kv_heads=3, dim=16, value_dim=32)
+
+
+def problems(rng):
+    for problem in [*execute.problems(rng), *wide(rng)]:
+        if problem.name.startswith("merge"):
+            continue
+        # Tiled products may carry a NaN to rows that share a tile with one that
+        # sees it.
+        if "_nan" in problem.name:
+            continue
+        if rng.random() < 0.8:
+            problem.op = with_schedule(rng, problem.op)
+        yield problem
+
+
+def main():
+    rng = np.random.default_rng(1848)
+    todo = list(problems(rng))
+    os.makedirs(execute.work, exist_ok=True)
+    failures = []
+    for index, pipeline in enumerate(PIPELINES):
+        part = todo[index :: len(PIPELINES)]
+        source, lowered, llvm, library = (
+            os.path.join(execute.work, f"unfused{index}.{s}")
+            for s in ("mlir", "llvm.mlir", "ll", "so")
+        )
+        with open(source, "w") as file:
+            file.writelines(problem.text() for problem in part)
+        for command in (
+            [execute.na_opt, source, f"--pass-pipeline=builtin.module({pipeline})",
+             "-o", lowered],
+            [execute.mlir_translate, "--mlir-to-llvmir", lowered, "-o", llvm],
+            [execute.clang, "-O1", "-march=native", "-Wno-override-module", "-shared",
+             llvm, "-lm", "-o", library],
+        ):
+            subprocess.run(command, check=True)
+        loaded = ctypes.CDLL(library)
+        failures += [f for problem in part for f in problem.run(loaded)]
+    print("\n".join(failures), end="\n" if failures else "")
+    print(f"{len(todo)} problems, {len(failures)} failures")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,305 @@
+# ===- harness.py - Runs tests through na-run -------------------------------===#
+#
+# Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===------------------------------------------------------------------------===#
+"""Runs tests: compiled and executed by na-run, many per process; checked here."""
+
+import concurrent.futures
+import dataclasses
+import json
+import multiprocessing
+import os
+import queue
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import traceback
+from typing import Callable, List, Optional
+
+import numpy as np
+
+from problems import STORED, Data, load
+
+PIPELINES = ("naive", "unfused", "fused")
+
+# Multiply-adds per second and thread, roughly, to plan and to limit the time.
+SPEED = {"naive": 2e8, "unfused": 1e9, "fused": 4e9}
+
+
+@dataclasses.dataclass
+class Job:
+    """One program, run once. Sharing `data` shares the files and the reference."""
+
+    data: Data
+    pipeline: str
+    query_tile: Optional[List[int]] = None
+    key_tile: Optional[List[int]] = None
+    threads: int = 1
+
+    def flags(self):
+        flags = self.data.problem.flags() + [f"--pipeline={self.pipeline}"]
+        for name, tile in ("query", self.query_tile), ("key", self.key_tile):
+            if tile:
+                flags.append(f"--{name}-tile=" + "x".join(map(str, tile)))
+        return flags + [f"--threads={self.threads}"]
+
+    def seconds(self):
+        return 0.3 + self.data.problem.work() / SPEED[self.pipeline]
+
+
+@dataclasses.dataclass
+class Test:
+    """Jobs, and a check of the outputs of all of them.
+
+    The check takes a dictionary of outputs, in f64, per job, and returns None
+    or what is wrong.
+    """
+
+    name: str
+    jobs: List[Job]
+    check: Callable
+
+    def seconds(self):
+        return sum(job.seconds() for job in self.jobs)
+
+
+@dataclasses.dataclass
+class Settings:
+    na_run: str
+    opt_level: int
+    workers: int
+    # Where the inputs of failing tests go.
+    keep: str
+    # Without a result for as long as this, na-run counts as hanging.
+    timeout: float = 300
+
+
+@dataclasses.dataclass
+class Failure:
+    name: str
+    message: str
+    commands: List[str]
+
+
+class _Process:
+    """na-run --jobs, whose lines arrive with a time limit."""
+
+    def __init__(self, settings, path, errors):
+        self.process = subprocess.Popen(
+            [settings.na_run, f"--jobs={path}"],
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+        )
+        self.lines = queue.Queue()
+        self.timeout = settings.timeout
+        self.thread = threading.Thread(target=self._read, daemon=True)
+        self.thread.start()
+
+    def _read(self):
+        for line in self.process.stdout:
+            self.lines.put(line)
+        self.lines.put(None)
+
+    def next(self, seconds):
+        """The next line, None at the end; kills a process that takes too long."""
+        try:
+            return self.lines.get(timeout=self.timeout + 10 * seconds)
+        except queue.Empty:
+            self.process.kill()
+            raise TimeoutError from None
+
+    def close(self):
+        self.thread.join()
+        self.process.stdout.close()
+        return self.process.wait()
+
+
+def _run_jobs(settings, jobs, arguments, folder):
+    """Returns the error of each job, None for those that ran."""
+    errors = ["not run"] * len(jobs)
+    log = os.path.join(folder, "stderr.txt")
+    start = 0
+    while start < len(jobs):
+        path = os.path.join(folder, "jobs.jsonl")
+        with open(path, "w", encoding="utf-8") as file:
+            for line in arguments[start:]:
+                print(json.dumps({"args": line}), file=file)
+        with open(log, "w+", encoding="utf-8", errors="replace") as stderr:
+            process = _Process(settings, path, stderr)
+            late = False
+            while start < len(jobs):
+                try:
+                    line = process.next(jobs[start].seconds())
+                except TimeoutError:
+                    late = True
+                    break
+                if line is None:
+                    break
+                result = json.loads(line)
+                errors[start] = (
+                    None if result["ok"] else "error: " + result.get("error", "none")
+                )
+                start += 1
+            code = process.close()
+            stderr.seek(0)
+            said = stderr.read()
+        if start < len(jobs):
+            how = "hangs" if late else f"died with exit code {code}"
+            errors[start] = f"na-run {how}: {said[-1500:].strip()}"
+            start += 1
+    return errors
+
+
+def _read_outputs(problem, files):
+    outputs = {}
+    for name, (shape, dtype) in problem.output_types().items():
+        array = np.load(files[name])
+        if array.shape != shape or array.dtype != STORED[dtype]:
+            raise ValueError(
+                f"{name} is {array.dtype}{list(array.shape)}, not "
+                f"{STORED[dtype]}{list(shape)}"
+            )
+        outputs[name] = load(array, dtype)
+    return outputs
+
+
+def _run_chunk(settings, tests):
+    """Returns the failures of some tests, in one process of na-run."""
+    failures = []
+    with tempfile.TemporaryDirectory(prefix="na-conformance-") as folder:
+        jobs, arguments, files = [], [], []
+        folders = {}
+        for test in tests:
+            for job in test.jobs:
+                if id(job.data) not in folders:
+                    inputs = os.path.join(folder, f"in{len(folders)}")
+                    os.mkdir(inputs)
+                    folders[id(job.data)] = inputs
+                    job.data.write(inputs)
+                outputs = {
+                    name: os.path.join(folder, f"out{len(jobs)}.{name}.npy")
+                    for name in job.data.problem.output_types()
+                }
+                line = job.flags() + [
+                    "--inputs=" + _list(job.data.paths),
+                    "--outputs=" + _list(outputs),
+                ]
+                if settings.opt_level != 3:
+                    line.append(f"--opt-level={settings.opt_level}")
+                jobs.append(job)
+                files.append(outputs)
+                arguments.append(line)
+        errors = _run_jobs(settings, jobs, arguments, folder)
+
+        first = 0
+        for test in tests:
+            mine = range(first, first + len(test.jobs))
+            first += len(test.jobs)
+            message = next((errors[i] for i in mine if errors[i]), None)
+            if message is None:
+                try:
+                    message = test.check(
+                        *[_read_outputs(jobs[i].data.problem, files[i]) for i in mine]
+                    )
+                except Exception:  # pylint: disable=broad-except
+                    message = traceback.format_exc().strip()
+            for i in mine:
+                for path in files[i].values():
+                    if os.path.exists(path):
+                        os.remove(path)
+            if message:
+                commands = [
+                    _command(settings, jobs[i], folders[id(jobs[i].data)])
+                    for i in mine
+                ]
+                failures.append(Failure(test.name, message, commands))
+        for job in jobs:
+            job.data.release()
+    return failures
+
+
+def _list(paths):
+    return ",".join(f"{name}={path}" for name, path in paths.items())
+
+
+def _command(settings, job, folder):
+    """The command that repeats a job; its inputs are kept for it."""
+    kept = tempfile.mkdtemp(prefix="inputs-", dir=settings.keep)
+    paths = {}
+    for name, path in job.data.paths.items():
+        paths[name] = os.path.join(kept, os.path.basename(path))
+        shutil.copyfile(path, paths[name])
+    words = [settings.na_run, *job.flags(), "--inputs=" + _list(paths)]
+    if job.pipeline != "naive":
+        words.append("--verify")
+    return shlex.join(words)
+
+
+def _chunks(tests):
+    """Cuts tests into chunks of a few seconds; neighbours share data."""
+    chunks, chunk, seconds, last = [], [], 0.0, None
+    for test in tests:
+        data = test.jobs[0].data
+        if chunk and data is not last and seconds > 6:
+            chunks.append((seconds, chunk))
+            chunk, seconds = [], 0.0
+        chunk.append(test)
+        seconds += test.seconds()
+        last = data
+    if chunk:
+        chunks.append((seconds, chunk))
+    # The longest first, so that no worker ends long after the others.
+    chunks.sort(key=lambda c: -c[0])
+    return [chunk for _, chunk in chunks]
+
+
+# Forked workers find their chunks here: tests hold functions, which do not
+# travel between processes.
+_work = None
+
+
+def _run_numbered(index):
+    settings, chunks = _work
+    return len(chunks[index]), _run_chunk(settings, chunks[index])
+
+
+def run_tests(settings, tests, report):
+    """Runs all tests; calls `report(failure)` for each failure as it comes.
+
+    Returns the numbers of passed and failed tests.
+    """
+    global _work  # pylint: disable=global-statement
+    chunks = _chunks(tests)
+    _work = settings, chunks
+    context = multiprocessing.get_context("fork")
+    done = failed = 0
+    start = shown = time.monotonic()
+    sys.stdout.flush()
+    with concurrent.futures.ProcessPoolExecutor(settings.workers, context) as pool:
+        futures = {pool.submit(_run_numbered, i): i for i in range(len(chunks))}
+        for future in concurrent.futures.as_completed(futures):
+            try:
+                count, failures = future.result()
+            except Exception as error:  # pylint: disable=broad-except
+                chunk = chunks[futures[future]]
+                count = len(chunk)
+                failures = [
+                    Failure(test.name, f"the worker failed: {error!r}", [])
+                    for test in chunk
+                ]
+            done += count
+            failed += len(failures)
+            for failure in failures:
+                report(failure)
+            now = time.monotonic()
+            if now - shown > 20:
+                shown = now
+                print(f"  {done} of {len(tests)} tests, {now - start:.0f} s", flush=True)
+    return done - failed, failed

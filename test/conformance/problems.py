@@ -1,0 +1,384 @@
+# ===- problems.py - Problems, their data and what they must give -----------===#
+#
+# Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===------------------------------------------------------------------------===#
+"""Problems of neighborhood attention: parameters, inputs, expected results."""
+
+import dataclasses
+import itertools
+import json
+import os
+from typing import List, Optional
+
+import numpy as np
+
+import reference
+from window_oracle import visible
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+STORED = {
+    "f64": np.dtype("<f8"),
+    "f32": np.dtype("<f4"),
+    "f16": np.dtype("<f2"),
+    "bf16": np.dtype("<u2"),
+}
+
+
+def store(values, dtype):
+    """The array of values as it is stored in a file, rounded to nearest even."""
+    values = np.asarray(values, np.float64)
+    if dtype != "bf16":
+        return values.astype(STORED[dtype])
+    bits = values.astype(np.float32).view(np.uint32).astype(np.uint64)
+    rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
+    return np.where(np.isnan(values), 0x7FC0, rounded).astype(STORED[dtype])
+
+
+def load(array, dtype):
+    """The values, in f64, of an array as it is stored."""
+    if dtype != "bf16":
+        return array.astype(np.float64)
+    return (array.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+
+
+def rounded(values, dtype):
+    return load(store(values, dtype), dtype)
+
+
+@dataclasses.dataclass(frozen=True)
+class Problem:
+    """The arguments of one attention operation; lists have an entry per axis."""
+
+    shape: List[int]
+    window: List[int]
+    stride: Optional[List[int]] = None
+    dilation: Optional[List[int]] = None
+    causal: Optional[List[bool]] = None
+    batch: int = 1
+    heads: int = 1
+    kv_heads: Optional[int] = None
+    head_dim: int = 16
+    value_dim: Optional[int] = None
+    extra_kv: int = 0
+    bias: Optional[str] = None  # The bias's type.
+    scale: Optional[float] = None
+    dtype: str = "f32"
+    lse: bool = True
+    dynamic: bool = False
+
+    def __post_init__(self):
+        rank = len(self.shape)
+        for name, value in (
+            ("stride", [1] * rank),
+            ("dilation", [1] * rank),
+            ("causal", [False] * rank),
+            ("kv_heads", self.heads),
+            ("value_dim", self.head_dim),
+        ):
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, value)
+
+    def replace(self, **changes):
+        return dataclasses.replace(self, **changes)
+
+    @property
+    def tokens(self):
+        return int(np.prod(self.shape))
+
+    @property
+    def lse_dtype(self):
+        return "f64" if self.dtype == "f64" else "f32"
+
+    @property
+    def windows(self):
+        """The arguments of the reference that say who sees whom."""
+        return dict(
+            window=self.window,
+            stride=self.stride,
+            dilation=self.dilation,
+            causal=self.causal,
+        )
+
+    def axes(self):
+        return zip(self.shape, self.window, self.stride, self.dilation, self.causal)
+
+    def pairs(self):
+        """Query-key pairs over all batches and heads."""
+        pairs = 1
+        for axis in self.axes():
+            pairs *= sum(map(len, visible(*axis)))
+        return self.batch * self.heads * (pairs + self.tokens * self.extra_kv)
+
+    def work(self):
+        """Multiply-adds."""
+        return self.pairs() * (self.head_dim + self.value_dim)
+
+    def mask(self):
+        """Which key (column) each query (row) sees, over flat tokens."""
+        mask = np.ones((1, 1), bool)
+        for axis in self.axes():
+            rows = np.zeros((axis[0], axis[0]), bool)
+            for query, keys in enumerate(visible(*axis)):
+                rows[query, keys] = True
+            mask = np.kron(mask, rows)
+        return mask
+
+    def input_types(self):
+        """(shape, dtype) of each input by its name."""
+        kv = (self.batch, *self.shape, self.kv_heads)
+        types = {
+            "q": ((self.batch, *self.shape, self.heads, self.head_dim), self.dtype),
+            "k": ((*kv, self.head_dim), self.dtype),
+            "v": ((*kv, self.value_dim), self.dtype),
+        }
+        if self.bias:
+            sizes = [2 * w - 1 for w in self.window]
+            types["bias"] = ((self.heads, *sizes), self.bias)
+        if self.extra_kv:
+            extra = (self.batch, self.extra_kv, self.kv_heads)
+            types["ek"] = ((*extra, self.head_dim), self.dtype)
+            types["ev"] = ((*extra, self.value_dim), self.dtype)
+        return types
+
+    def output_types(self):
+        rows = (self.batch, *self.shape, self.heads)
+        types = {"o": ((*rows, self.value_dim), self.dtype)}
+        if self.lse:
+            types["lse"] = (rows, self.lse_dtype)
+        return types
+
+    def flags(self):
+        """na-run's flags; those at their defaults are left out."""
+        flags = []
+
+        def box(name, values, default=None):
+            if values != default:
+                flags.append(f"--{name}=" + "x".join(map(str, values)))
+
+        def flag(name, value, default):
+            if value != default:
+                flags.append(f"--{name}={value}")
+
+        ones = [1] * len(self.shape)
+        box("shape", self.shape)
+        box("window", self.window)
+        box("stride", self.stride, ones)
+        box("dilation", self.dilation, ones)
+        if any(self.causal):
+            flags.append("--causal=" + ",".join("ft"[c] for c in self.causal))
+        flag("batch", self.batch, 1)
+        flag("heads", self.heads, 1)
+        flag("kv-heads", self.kv_heads, self.heads)
+        flag("head-dim", self.head_dim, 32)
+        flag("value-dim", self.value_dim, self.head_dim)
+        flag("extra-kv", self.extra_kv, 0)
+        if self.scale is not None:
+            flags.append(f"--scale={self.scale!r}")
+        if self.bias:
+            flags.append(f"--bias={self.bias}")
+        flag("dtype", self.dtype, "f32")
+        if not self.lse:
+            flags.append("--lse=false")
+        if self.dynamic:
+            flags.append("--dynamic")
+        return flags
+
+
+def eighths(rng, shape, low=-3, high=3):
+    """Random multiples of 1/8.
+
+    Every type holds them exactly, and dot products of up to 512 of them are
+    exact in f32, so that large logits carry no error into the results.
+    """
+    return rng.integers(8 * low, 8 * high, shape, endpoint=True) / 8
+
+
+def random_inputs(problem, rng):
+    """Inputs for a comparison within the tolerances."""
+    values = {}
+    for name, (shape, _) in problem.input_types().items():
+        if name in ("v", "ev") and problem.value_dim < 8:
+            # Rows of few channels could cancel to almost nothing, and their
+            # relative errors would measure the data.
+            values[name] = eighths(rng, shape, 1, 2)
+        elif name == "bias":
+            values[name] = eighths(rng, shape, -2, 2)
+        else:
+            values[name] = eighths(rng, shape)
+    return values
+
+
+def pick_rows(problem, rng, count):
+    """Queries to compare; half of the coordinates are near an edge."""
+    coordinates = []
+    for length, window, _, dilation, _ in problem.axes():
+        anywhere = rng.integers(0, length, count)
+        near = rng.integers(0, min(length, window * dilation), count)
+        edge = np.where(rng.random(count) < 0.5, near, length - 1 - near)
+        coordinates.append(np.where(rng.random(count) < 0.5, anywhere, edge))
+    corners = [(0, length - 1) for length in problem.shape]
+    for axis, ends in enumerate(zip(*itertools.product(*corners))):
+        coordinates[axis] = np.concatenate([ends, coordinates[axis]])
+    return np.unique(np.ravel_multi_index(coordinates, problem.shape))
+
+
+class Data:
+    """The inputs of a problem and the reference's results for them.
+
+    Both are made when they are first asked for, and kept until release().
+    `make(problem, rng)` gives the inputs' values, by their names.
+    """
+
+    # What the reference does of a problem in about a second: groups of rows
+    # that see the same keys, and multiply-adds. Beyond it chosen rows only.
+    MOST_GROUPS = 3000
+    MOST_WORK = 1_500_000_000
+    ROWS = 256
+
+    def __init__(self, problem, seed, make=random_inputs):
+        self.problem = problem
+        self.seed = seed
+        self.make = make
+        self.release()
+
+    def release(self):
+        self._values = self._expected = None
+        self.paths = None
+
+    def rng(self, purpose):
+        return np.random.default_rng([purpose, *np.atleast_1d(self.seed)])
+
+    def values(self):
+        """The inputs, rounded to their types."""
+        if self._values is None:
+            made = self.make(self.problem, self.rng(0))
+            types = self.problem.input_types()
+            assert made.keys() == types.keys()
+            for name, (shape, dtype) in types.items():
+                assert made[name].shape == shape, name
+                made[name] = rounded(made[name], dtype)
+            self._values = made
+        return self._values
+
+    def write(self, folder):
+        """Writes the inputs once; returns their files."""
+        if self.paths is None:
+            self.paths = {}
+            types = self.problem.input_types()
+            for name, values in self.values().items():
+                path = os.path.join(folder, name + ".npy")
+                np.save(path, store(values, types[name][1]))
+                self.paths[name] = path
+        return self.paths
+
+    def rows(self):
+        """The queries that the reference computes; None for all."""
+        problem = self.problem
+        groups = reference.group_count(problem.shape, **problem.windows)
+        if groups <= self.MOST_GROUPS and problem.work() <= self.MOST_WORK:
+            return None
+        # A row costs its keys; the time is bounded, the corners always in.
+        keys = int(np.prod(problem.window)) + problem.extra_kv
+        cost = keys * problem.heads * max(problem.batch, 1)
+        cost *= problem.head_dim + problem.value_dim
+        count = max(8, min(self.ROWS, self.MOST_WORK // (4 * cost)))
+        return pick_rows(problem, self.rng(1), count)
+
+    def expected(self):
+        """(rows, {"o": .., "lse": ..}); X.. is one axis of rows if there are."""
+        if self._expected is None:
+            rows = self.rows()
+            with np.errstate(invalid="ignore", over="ignore"):
+                o, lse = reference.attention(
+                    **self.values(),
+                    **self.problem.windows,
+                    scale=self.problem.scale,
+                    rows=rows,
+                )
+            self._expected = rows, {"o": o, "lse": lse}
+        return self._expected
+
+
+def at_rows(array, rank, rows):
+    """[B, X.., ..] with the axes X.. flattened, at these rows."""
+    flat = array.reshape(array.shape[0], -1, *array.shape[1 + rank :])
+    return flat[:, rows]
+
+
+def compare(got, want, name, dtype):
+    """None, or what is wrong with an output within the tolerances."""
+    if not np.isfinite(got).all():
+        bad = np.argwhere(~np.isfinite(got))
+        where = ", ".join(map(str, bad[0]))
+        return f"{name}: {len(bad)} elements are not finite, the first at [{where}]"
+    if name == "lse":
+        error = np.abs(got - want)
+        limit = reference.lse_tolerance(dtype, want)
+        if (error <= limit).all():
+            return None
+        worst = np.unravel_index(np.argmax(error - limit), error.shape)
+        return (
+            f"lse: off by {error[worst]:.2e} (limit {limit[worst]:.0e}) at "
+            f"{list(map(int, worst))}: {got[worst]!r} instead of {want[worst]!r}"
+        )
+    whole, worst_row = reference.relative_errors(got, want)
+    whole_limit, row_limit = reference.TOLERANCES[dtype]
+    if whole <= whole_limit and worst_row <= row_limit:
+        return None
+    error = np.linalg.norm(got - want, axis=-1)
+    norm = np.linalg.norm(want, axis=-1)
+    ratio = error / np.where(norm > 0, norm, 1)
+    worst = np.unravel_index(np.argmax(ratio), ratio.shape)
+    wrong = int((ratio > row_limit).sum())
+    return (
+        f"{name}: error {whole:.2e} (limit {whole_limit:.0e}), worst row "
+        f"{worst_row:.2e} (limit {row_limit:.0e}) at {list(map(int, worst))}; "
+        f"{wrong} of {ratio.size} rows over their limit"
+    )
+
+
+def check_reference(data, outputs):
+    """None, or how the outputs differ from the reference."""
+    rows, expected = data.expected()
+    problem = data.problem
+    for name, got in outputs.items():
+        # Rows that are not compared must be written all the same.
+        if not np.isfinite(got).all():
+            return compare(got, got, name, problem.dtype)
+        if rows is not None:
+            got = at_rows(got, len(problem.shape), rows)
+        message = compare(got, expected[name], name, problem.dtype)
+        if message:
+            return message
+    return None
+
+
+def read_problems():
+    """(name, problem without its causal axes and dtype, causal) of each entry."""
+    for name in ("problems", "corners"):
+        with open(os.path.join(HERE, f"{name}.json"), encoding="utf-8") as file:
+            entries = json.load(file)["problems"]
+        for index, entry in enumerate(entries):
+            yield f"{name}[{index}]", Problem(
+                shape=entry["shape"],
+                window=entry["window"],
+                stride=entry["stride"],
+                dilation=entry["dilation"],
+                batch=entry["batch"],
+                heads=entry["heads"],
+                kv_heads=entry["kv_heads"],
+                head_dim=entry["head_dim"],
+                value_dim=entry["value_dim"],
+                extra_kv=entry.get("extra_kv", 0),
+                bias="f32" if entry.get("bias") else None,
+                scale=entry.get("scale"),
+            )
+
+
+def with_dtype(problem, dtype):
+    """The problem in another type; a bias is f64 where the inputs are."""
+    bias = problem.bias and ("f64" if dtype == "f64" else problem.bias)
+    return problem.replace(dtype=dtype, bias=bias)

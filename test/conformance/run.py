@@ -1,0 +1,276 @@
+#!/usr/bin/env python3
+# ===- run.py - Execution tests on the CPU against the f64 reference --------===#
+#
+# Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===------------------------------------------------------------------------===#
+"""Runs attention problems through na-run and checks the results.
+
+Three parts:
+  problems  every entry of problems.json and corners.json, with every combination
+            of causal axes, against an f64 reference in NumPy (reference.py); a
+            sample that changes by the day, or, with --full, all that is feasible
+  probes    exact properties of the operation, and shapes at the edges of tiles
+  sweep     random problems and random tiles against the reference
+
+Each test runs once per pipeline. A failing test prints what is wrong, an na-run
+command on the same inputs, and, by --only, how to repeat the test. The last line
+is 'N passed, N failed'; the exit code is 1 if any failed.
+"""
+
+import argparse
+import collections
+import datetime
+import itertools
+import os
+import re
+import sys
+import tempfile
+import time
+
+# One thread per worker: set before NumPy loads its BLAS.
+for variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ[variable] = "1"
+
+import numpy as np
+
+import probes
+import sweep
+from harness import PIPELINES, SPEED, Job, Settings, Test, run_tests
+from problems import Data, check_reference, read_problems, with_dtype
+
+SAMPLE = 230
+SWEEP = 520
+# Seconds that one execution may take, by the estimate of SPEED.
+SAMPLE_SECONDS = 1.5
+FULL_SECONDS = 12
+# Bytes of scores that the unfused form may hold.
+SCORE_BYTES = 1 << 30
+
+Entry = collections.namedtuple("Entry", "name data")
+
+
+def reason_to_leave_out(problem, pipeline, seconds):
+    """Why a problem is not run; None if it is."""
+    if problem.work() / SPEED[pipeline] > seconds:
+        return f"more than {seconds} s on the {pipeline} path"
+    scores = problem.batch * problem.heads * problem.tokens * np.prod(problem.window)
+    if pipeline == "unfused" and 4 * scores > SCORE_BYTES:
+        return f"more than {SCORE_BYTES >> 20} MiB of scores on the unfused path"
+    return None
+
+
+def entry_tests(entry, options, seconds, left_out):
+    for number, pipeline in enumerate(options.pipelines):
+        why = reason_to_leave_out(entry.data.problem, pipeline, seconds)
+        if why:
+            left_out[why] += 1
+            continue
+        yield Test(
+            f"{entry.name}/{pipeline}",
+            [Job(entry.data, pipeline, threads=1 + (entry.data.seed[0] + number) % 3)],
+            lambda outputs, data=entry.data: check_reference(data, outputs),
+        )
+
+
+def variants(name, problem):
+    """The problem with every combination of causal axes."""
+    for causal in itertools.product([False, True], repeat=len(problem.shape)):
+        letters = "".join("ft"[c] for c in causal)
+        yield f"{name}/causal={letters}", problem.replace(causal=list(causal))
+
+
+def all_entries(options):
+    """Everything: f32 and bf16, and for one variant of each entry f16 and f64."""
+    rng = np.random.default_rng(options.seed)
+    for name, base in read_problems():
+        cases = list(variants(name, base))
+        extra = rng.integers(len(cases))
+        for number, (label, problem) in enumerate(cases):
+            for dtype in ("f32", "bf16") + (("f16", "f64") if number == extra else ()):
+                seed = [int(rng.integers(1 << 30))]
+                data = Data(with_dtype(problem, dtype), seed)
+                yield Entry(f"{label}/{dtype}", data)
+
+
+def sample_entries(options):
+    """One random variant and type of each entry, then a second of some, ..."""
+    rng = np.random.default_rng(options.seed)
+    entries = list(read_problems())
+    for number in range(options.sample):
+        if number % len(entries) == 0:
+            order = rng.permutation(len(entries))
+        name, base = entries[order[number % len(entries)]]
+        cases = list(variants(name, base))
+        label, problem = cases[rng.integers(len(cases))]
+        dtype = str(rng.choice(["f32", "bf16", "f16", "f64"], p=[0.4, 0.4, 0.1, 0.1]))
+        data = Data(with_dtype(problem, dtype), [int(rng.integers(1 << 30))])
+        yield Entry(f"{label}/{dtype}", data)
+
+
+def problem_tests(options):
+    entries = all_entries(options) if options.full else sample_entries(options)
+    seconds = FULL_SECONDS if options.full else SAMPLE_SECONDS
+    left_out = collections.Counter()
+    tests = {}
+    for entry in entries:
+        for test in entry_tests(entry, options, seconds, left_out):
+            tests.setdefault(test.name, test)
+    for why, count in left_out.items():
+        print(f"left out: {count} runs that would take {why}")
+    return list(tests.values())
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+
+    def number(least):
+        def parse(text):
+            value = int(text)
+            if value < least:
+                raise argparse.ArgumentTypeError(f"{value} is less than {least}")
+            return value
+
+        return parse
+
+    build = os.path.join(os.path.dirname(__file__), "..", "..", "build", "bin")
+    parser.add_argument(
+        "--na-run",
+        default=os.path.normpath(os.path.join(build, "na-run")),
+        metavar="PATH",
+        help="the program under test (default: %(default)s)",
+    )
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "--sample",
+        nargs="?",
+        type=number(1),
+        const=SAMPLE,
+        default=SAMPLE,
+        metavar="K",
+        help=f"K random variants of the entries of the files (default: {SAMPLE})",
+    )
+    which.add_argument(
+        "--full", action="store_true", help="every variant that is feasible"
+    )
+    parser.add_argument(
+        "--sweep",
+        type=number(0),
+        default=SWEEP,
+        metavar="N",
+        help="random problems (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--parts",
+        default="problems,probes,sweep",
+        metavar="LIST",
+        help="which parts to run (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--pipelines",
+        default=",".join(PIPELINES),
+        metavar="LIST",
+        help="which pipelines to test (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--seed",
+        type=number(0),
+        metavar="N",
+        help="decides what is random (default: today's date)",
+    )
+    parser.add_argument(
+        "--jobs",
+        type=number(1),
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="processes (default: one per CPU)",
+    )
+    parser.add_argument(
+        "--only", metavar="REGEX", help="only tests whose name matches somewhere"
+    )
+    parser.add_argument(
+        "--opt-level",
+        type=int,
+        default=3,
+        choices=range(4),
+        help="LLVM's optimization level (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--keep",
+        metavar="FOLDER",
+        help="where inputs of failing tests go (default: a new temporary folder)",
+    )
+    parser.add_argument(
+        "--list", action="store_true", help="print the tests' names and stop"
+    )
+    options = parser.parse_args()
+    for name, allowed in (
+        ("parts", ("problems", "probes", "sweep")),
+        ("pipelines", PIPELINES),
+    ):
+        chosen = getattr(options, name).split(",")
+        for item in chosen:
+            if item not in allowed:
+                parser.error(f"--{name}: '{item}' is none of {', '.join(allowed)}")
+        setattr(options, name, [item for item in allowed if item in chosen])
+    if options.seed is None:
+        options.seed = int(datetime.date.today().strftime("%Y%m%d"))
+    if not options.list and not os.access(options.na_run, os.X_OK):
+        parser.error(f"--na-run: cannot run '{options.na_run}'")
+    return options
+
+
+def main():
+    options = parse_arguments()
+    makers = {
+        "problems": lambda: problem_tests(options),
+        "probes": lambda: probes.tests(options.pipelines, options.seed),
+        "sweep": lambda: sweep.tests(options.pipelines, options.seed, options.sweep),
+    }
+    folder = options.keep or tempfile.mkdtemp(prefix="na-conformance-failed-")
+    os.makedirs(folder, exist_ok=True)
+    settings = Settings(
+        na_run=options.na_run,
+        opt_level=options.opt_level,
+        workers=options.jobs,
+        keep=folder,
+    )
+
+    def report(failure):
+        print(f"FAILED {failure.name}\n  {failure.message}")
+        for command in failure.commands:
+            print(f"  {command}")
+        again = f"run.py --seed={options.seed} --only='^{re.escape(failure.name)}$'"
+        print(f"  {again}{' --full' if options.full else ''}", flush=True)
+
+    print(f"seed {options.seed}")
+    passed = failed = 0
+    for part in options.parts:
+        tests = makers[part]()
+        if options.only:
+            tests = [test for test in tests if re.search(options.only, test.name)]
+        if options.list:
+            print(*[test.name for test in tests], sep="\n")
+            continue
+        if not tests:
+            continue
+        start = time.monotonic()
+        print(f"{part}: {len(tests)} tests", flush=True)
+        results = run_tests(settings, tests, report)
+        passed += results[0]
+        failed += results[1]
+        print(f"{part}: {time.monotonic() - start:.0f} s", flush=True)
+    try:
+        os.rmdir(folder)
+    except OSError:
+        print(f"inputs of failing tests: {folder}")
+    if not options.list:
+        print(f"{passed} passed, {failed} failed")
+    return 1 if failed or not (passed or options.list) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

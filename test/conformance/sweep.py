@@ -1,0 +1,134 @@
+# ===- sweep.py - Random problems -------------------------------------------===#
+#
+# Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===------------------------------------------------------------------------===#
+"""Small random problems, with random tiles, against the reference."""
+
+import math
+
+import numpy as np
+
+from harness import Job, Test
+from problems import Data, Problem, check_reference
+
+# The longest axis by rank.
+LENGTHS = {1: 100, 2: 24, 3: 10}
+# Tokens per tile that a GPU would take, cut into boxes.
+GPU_QUERIES, GPU_KEYS = 128, 176
+
+
+def random_axis(rng, longest):
+    """(length, window, stride, dilation, causal), the edges of the rules often."""
+    length = int(rng.integers(1, longest + 1))
+    dilation = 1 if rng.random() < 0.5 else int(rng.integers(1, min(length, 6) + 1))
+    most = length // dilation
+    window = most if rng.random() < 0.15 else int(rng.integers(1, most + 1))
+    kind = rng.random()
+    if kind < 0.4:
+        stride = 1
+    elif kind < 0.55:
+        stride = window
+    else:
+        stride = int(rng.integers(1, window + 1))
+    if rng.random() < 0.1:
+        length = window * dilation
+    return length, window, stride, dilation, bool(rng.random() < 0.4)
+
+
+def random_problem(rng):
+    rank = int(rng.choice([1, 2, 3], p=[0.35, 0.35, 0.3]))
+    axes = [random_axis(rng, LENGTHS[rank]) for _ in range(rank)]
+    shape, window, stride, dilation, causal = map(list, zip(*axes))
+    dtype = str(rng.choice(["f32", "bf16", "f16", "f64"], p=[0.4, 0.3, 0.15, 0.15]))
+
+    def channels():
+        if rng.random() < 0.5:
+            return int(rng.choice([8, 16, 32, 64]))
+        return int(rng.integers(1, 41))
+
+    head_dim = channels()
+    kv_heads = int(rng.integers(1, 4))
+    bias = None
+    if rng.random() < 0.3:
+        bias = "f64" if dtype == "f64" else str(rng.choice(["f32", dtype]))
+    # Scales whose products with the data's dots are exact where they are large.
+    scales = [None] * 5 + [0.0, -0.5, -0.125, 0.01, 1.0]
+    return Problem(
+        shape,
+        window,
+        stride,
+        dilation,
+        causal,
+        batch=int(rng.choice([0, 1, 2, 3], p=[0.02, 0.5, 0.38, 0.1])),
+        heads=kv_heads * int(rng.integers(1, 4)),
+        kv_heads=kv_heads,
+        head_dim=head_dim,
+        value_dim=head_dim if rng.random() < 0.5 else channels(),
+        extra_kv=int(rng.integers(1, 10)) if rng.random() < 0.25 else 0,
+        bias=bias,
+        scale=scales[rng.integers(len(scales))],
+        dtype=dtype,
+        lse=bool(rng.random() < 0.9),
+        dynamic=bool(rng.random() < 0.25),
+    )
+
+
+def random_box(rng, tokens, rank):
+    """A box of exactly so many tokens."""
+    box = [1] * rank
+    for factor in (f for f in range(2, tokens + 1) if tokens % f == 0):
+        while tokens % factor == 0:
+            box[rng.integers(rank)] *= factor
+            tokens //= factor
+    return box
+
+
+def random_tiles(rng, problem):
+    """(query tile, key tile), or (None, None) for the compiler's choice."""
+    rank = len(problem.shape)
+    kind = rng.random()
+    if kind < 0.35:
+        return None, None
+    if kind < 0.5:
+        return random_box(rng, GPU_QUERIES, rank), random_box(rng, GPU_KEYS, rank)
+
+    def tile():
+        box = []
+        for length in problem.shape:
+            # Larger than the axis, or one less so that a tile of one is left.
+            most = min(length + 4, math.ceil(200 ** (1 / rank)))
+            exact = max(1, (length - 1) // max(1, int(rng.integers(1, 5))))
+            box.append(
+                min(exact, most)
+                if rng.random() < 0.3
+                else int(rng.integers(1, most + 1))
+            )
+        return box
+
+    return tile(), tile()
+
+
+def tests(pipelines, seed, count):
+    """`count` problems, each on one of the pipelines."""
+    weights = {"naive": 1, "unfused": 2, "fused": 4}
+    chance = np.array([weights[p] for p in pipelines], float)
+    result = []
+    for number in range(count):
+        rng = np.random.default_rng([seed, 7, number])
+        problem = random_problem(rng)
+        pipeline = str(rng.choice(pipelines, p=chance / chance.sum()))
+        tiles = (None, None)
+        if pipeline != "naive":
+            tiles = random_tiles(rng, problem)
+        data = Data(problem, [seed, 8, number])
+        job = Job(data, pipeline, *tiles, threads=int(rng.integers(1, 4)))
+        result.append(
+            Test(
+                f"sweep[{number}]/{pipeline}",
+                [job],
+                lambda outputs, data=data: check_reference(data, outputs),
+            )
+        )
+    return result
