@@ -1,5 +1,4 @@
-//===- CostModel.h - Predicted cost of a tiling, and the search over tilings
-//---*- C++ -*-===//
+//===- CostModel.h - Cost of a tiling, and the search over tilings --------===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

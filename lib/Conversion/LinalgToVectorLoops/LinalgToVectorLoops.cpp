@@ -1,5 +1,4 @@
-//===- LinalgToVectorLoops.cpp - Register-blocked vector loops ---*- C++
-//-*-===//
+//===- LinalgToVectorLoops.cpp - Register-blocked vector loops ------------===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -444,6 +443,13 @@ static bool isContiguous(MemRefType type) {
          (strides.empty() || strides.back() == 1);
 }
 
+/// Whether vectors of `type` lie in memory as a memref's elements do: LLVM
+/// packs the bits of vectors, and pads single elements.
+static bool hasVectorLayout(Type type) {
+  unsigned bits = type.getIntOrFloatBitWidth();
+  return bits >= 8 && llvm::isPowerOf2_32(bits);
+}
+
 /// Bits of the widest element that the body computes with.
 static std::optional<int64_t> widestElement(LinalgOp op) {
   int64_t widest = 0;
@@ -518,7 +524,8 @@ static std::optional<Plan> makePlan(LinalgOp op, Machine machine) {
         return std::nullopt;
       // Lanes must be contiguous in memory.
       if (dim.getPosition() == plan.lane &&
-          (i + 1 != map.getNumResults() || !isContiguous(type)))
+          (i + 1 != map.getNumResults() || !isContiguous(type) ||
+           !hasVectorLayout(type.getElementType())))
         return std::nullopt;
     }
   }
@@ -561,12 +568,13 @@ struct LinalgToVectorLoops
   void runOnOperation() override {
     if (vectorBits < 64 || vectorBits > 4096 || vectorBits % 64 != 0) {
       getOperation()->emitError("linalg-to-vector-loops: vector-bits = ")
-          << vectorBits << ", expected a multiple of 64 from 64 to 4096";
+          << int64_t(vectorBits)
+          << ", expected a multiple of 64 from 64 to 4096";
       return signalPassFailure();
     }
     if (registers < 4 || registers > 256) {
       getOperation()->emitError("linalg-to-vector-loops: registers = ")
-          << registers << ", expected 4 to 256";
+          << int64_t(registers) << ", expected 4 to 256";
       return signalPassFailure();
     }
     Machine machine{vectorBits, registers};
