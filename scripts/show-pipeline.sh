@@ -143,7 +143,7 @@ The mask becomes a `linalg.generic` that does not run in steps that need none.
 The tiles have become buffers here.
 
 TEXT
-  excerpt one-shot-bufferize 2 scf.if '^        }$'
+  excerpt cse 1 scf.if '^        }$'
   cat <<'TEXT'
 
 ## No allocation in loops: `na-hoist-tile-buffers`
