@@ -218,4 +218,20 @@ def SetVectorWidthPass : Pass<"llvm-set-vector-width"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def ApproximateMathPass : Pass<"approximate-math"> {
+  let summary = "Replace f32 erf and tanh by polynomials";
+  let description = [{
+    Applies upstream's polynomial approximations of `math.erf` and `math.tanh`
+    to f32 and to vectors of f32, which would otherwise become one call of the
+    mathematical library per element. Other types keep the library's precision.
+
+    Example: `math.tanh %x : vector<16xf32>` becomes a clamped rational
+    polynomial in `arith` and `math.fma`.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::vector::VectorDialect"
+  ];
+}
+
 #endif // NA_CONVERSION_PASSES_TD
