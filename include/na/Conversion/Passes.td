@@ -83,6 +83,10 @@ def LinalgToVectorLoopsPass : Pass<"linalg-to-vector-loops"> {
     stays in registers while the reductions run; operands that do not depend
     on the row or on the lane are loaded once per block.
 
+    Where inputs are not contiguous along that dimension but along the only
+    reduction (the sum or maximum of each row), vectors run along the
+    reduction and are combined at the end, in an order of their own.
+
     Large operations outside of any parallel loop get an outermost
     `scf.parallel`, over their outer dimensions or over panels of rows.
 
