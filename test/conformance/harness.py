@@ -29,7 +29,7 @@ from problems import STORED, Data, load
 PIPELINES = ("naive", "unfused", "fused")
 
 # Multiply-adds per second and thread, roughly, to plan and to limit the time.
-SPEED = {"naive": 2e8, "unfused": 1e9, "fused": 4e9}
+SPEED = {"naive": 5e8, "unfused": 5e9, "fused": 8e9}
 
 
 @dataclasses.dataclass
@@ -81,6 +81,16 @@ class Settings:
 
 
 @dataclasses.dataclass
+class Outcome:
+    """What became of some tests."""
+
+    count: int
+    failures: list
+    # (seconds in na-run, test) of each job that ran.
+    times: list
+
+
+@dataclasses.dataclass
 class Failure:
     name: str
     message: str
@@ -122,8 +132,9 @@ class _Process:
 
 
 def _run_jobs(settings, jobs, arguments, folder):
-    """Returns the error of each job, None for those that ran."""
+    """Returns for each job its error, None if it ran, and its seconds."""
     errors = ["not run"] * len(jobs)
+    seconds = [0.0] * len(jobs)
     log = os.path.join(folder, "stderr.txt")
     start = 0
     while start < len(jobs):
@@ -146,6 +157,8 @@ def _run_jobs(settings, jobs, arguments, folder):
                 errors[start] = (
                     None if result["ok"] else "error: " + result.get("error", "none")
                 )
+                if result["ok"]:
+                    seconds[start] = result["compile_s"]["total"] + result["first_run_s"]
                 start += 1
             code = process.close()
             stderr.seek(0)
@@ -154,7 +167,7 @@ def _run_jobs(settings, jobs, arguments, folder):
             how = "hangs" if late else f"died with exit code {code}"
             errors[start] = f"na-run {how}: {said[-1500:].strip()}"
             start += 1
-    return errors
+    return errors, seconds
 
 
 def _read_outputs(problem, files):
@@ -171,8 +184,8 @@ def _read_outputs(problem, files):
 
 
 def _run_chunk(settings, tests):
-    """Returns the failures of some tests, in one process of na-run."""
-    failures = []
+    """Runs some tests in one process of na-run."""
+    failures, times = [], []
     with tempfile.TemporaryDirectory(prefix="na-conformance-") as folder:
         jobs, arguments, files = [], [], []
         folders = {}
@@ -196,12 +209,13 @@ def _run_chunk(settings, tests):
                 jobs.append(job)
                 files.append(outputs)
                 arguments.append(line)
-        errors = _run_jobs(settings, jobs, arguments, folder)
+        errors, seconds = _run_jobs(settings, jobs, arguments, folder)
 
         first = 0
         for test in tests:
             mine = range(first, first + len(test.jobs))
             first += len(test.jobs)
+            times += [(seconds[i], test.name) for i in mine]
             message = next((errors[i] for i in mine if errors[i]), None)
             if message is None:
                 try:
@@ -222,7 +236,7 @@ def _run_chunk(settings, tests):
                 failures.append(Failure(test.name, message, commands))
         for job in jobs:
             job.data.release()
-    return failures
+    return Outcome(len(tests), failures, times)
 
 
 def _list(paths):
@@ -267,39 +281,39 @@ _work = None
 
 def _run_numbered(index):
     settings, chunks = _work
-    return len(chunks[index]), _run_chunk(settings, chunks[index])
+    return _run_chunk(settings, chunks[index])
 
 
 def run_tests(settings, tests, report):
-    """Runs all tests; calls `report(failure)` for each failure as it comes.
-
-    Returns the numbers of passed and failed tests.
-    """
+    """Runs all tests; calls `report(failure)` for each failure as it comes."""
     global _work  # pylint: disable=global-statement
     chunks = _chunks(tests)
     _work = settings, chunks
     context = multiprocessing.get_context("fork")
-    done = failed = 0
+    total = Outcome(0, [], [])
     start = shown = time.monotonic()
     sys.stdout.flush()
     with concurrent.futures.ProcessPoolExecutor(settings.workers, context) as pool:
         futures = {pool.submit(_run_numbered, i): i for i in range(len(chunks))}
         for future in concurrent.futures.as_completed(futures):
             try:
-                count, failures = future.result()
+                outcome = future.result()
             except Exception as error:  # pylint: disable=broad-except
                 chunk = chunks[futures[future]]
-                count = len(chunk)
-                failures = [
-                    Failure(test.name, f"the worker failed: {error!r}", [])
-                    for test in chunk
-                ]
-            done += count
-            failed += len(failures)
-            for failure in failures:
+                why = f"the worker failed: {error!r}"
+                outcome = Outcome(
+                    len(chunk), [Failure(test.name, why, []) for test in chunk], []
+                )
+            total.count += outcome.count
+            total.failures += outcome.failures
+            total.times += outcome.times
+            for failure in outcome.failures:
                 report(failure)
             now = time.monotonic()
             if now - shown > 20:
                 shown = now
-                print(f"  {done} of {len(tests)} tests, {now - start:.0f} s", flush=True)
-    return done - failed, failed
+                print(
+                    f"  {total.count} of {len(tests)} tests, {now - start:.0f} s",
+                    flush=True,
+                )
+    return total

@@ -48,7 +48,10 @@ FULL_SECONDS = 12
 # Bytes of scores that the unfused form may hold.
 SCORE_BYTES = 1 << 30
 
-Entry = collections.namedtuple("Entry", "name data")
+# In a full run the cheapest path takes one variant of each problem however large.
+LARGE_SECONDS = 120
+
+Entry = collections.namedtuple("Entry", "name data large")
 
 
 def reason_to_leave_out(problem, pipeline, seconds):
@@ -63,7 +66,8 @@ def reason_to_leave_out(problem, pipeline, seconds):
 
 def entry_tests(entry, options, seconds, left_out):
     for number, pipeline in enumerate(options.pipelines):
-        why = reason_to_leave_out(entry.data.problem, pipeline, seconds)
+        limit = LARGE_SECONDS if entry.large and pipeline == "fused" else seconds
+        why = reason_to_leave_out(entry.data.problem, pipeline, limit)
         if why:
             left_out[why] += 1
             continue
@@ -91,7 +95,7 @@ def all_entries(options):
             for dtype in ("f32", "bf16") + (("f16", "f64") if number == extra else ()):
                 seed = [int(rng.integers(1 << 30))]
                 data = Data(with_dtype(problem, dtype), seed)
-                yield Entry(f"{label}/{dtype}", data)
+                yield Entry(f"{label}/{dtype}", data, number == extra and dtype == "f32")
 
 
 def sample_entries(options):
@@ -106,7 +110,7 @@ def sample_entries(options):
         label, problem = cases[rng.integers(len(cases))]
         dtype = str(rng.choice(["f32", "bf16", "f16", "f64"], p=[0.4, 0.4, 0.1, 0.1]))
         data = Data(with_dtype(problem, dtype), [int(rng.integers(1 << 30))])
-        yield Entry(f"{label}/{dtype}", data)
+        yield Entry(f"{label}/{dtype}", data, False)
 
 
 def problem_tests(options):
@@ -204,6 +208,13 @@ def parse_arguments():
         help="where inputs of failing tests go (default: a new temporary folder)",
     )
     parser.add_argument(
+        "--slowest",
+        type=number(0),
+        default=0,
+        metavar="N",
+        help="print the N slowest tests of each part",
+    )
+    parser.add_argument(
         "--list", action="store_true", help="print the tests' names and stop"
     )
     options = parser.parse_args()
@@ -259,9 +270,11 @@ def main():
             continue
         start = time.monotonic()
         print(f"{part}: {len(tests)} tests", flush=True)
-        results = run_tests(settings, tests, report)
-        passed += results[0]
-        failed += results[1]
+        outcome = run_tests(settings, tests, report)
+        passed += outcome.count - len(outcome.failures)
+        failed += len(outcome.failures)
+        for seconds, name in sorted(outcome.times, reverse=True)[: options.slowest]:
+            print(f"  {seconds:.2f} s in na-run: {name}")
         print(f"{part}: {time.monotonic() - start:.0f} s", flush=True)
     try:
         os.rmdir(folder)

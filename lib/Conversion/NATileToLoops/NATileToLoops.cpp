@@ -303,8 +303,8 @@ struct NATileToLoops : mlir::na::impl::NATileToLoopsPassBase<NATileToLoops> {
     }
     SmallVector<Operation *> ops;
     getOperation()->walk([&](Operation *op) {
-      if (isa<TileLoadOp, TileStoreOp, TileWindowsOp, TileBiasOp,
-              TileScatterOp, TileGatherOp>(op))
+      if (isa<TileLoadOp, TileStoreOp, TileWindowsOp, TileBiasOp, TileScatterOp,
+              TileGatherOp>(op))
         ops.push_back(op);
     });
     for (Operation *op : ops) {

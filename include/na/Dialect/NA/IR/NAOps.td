@@ -271,12 +271,12 @@ def NA_MergeOp : NA_StructuredOp<"merge",
     | operand | shape | element type |
     |---|---|---|
     | `outputs` (one or more) | any `[.., Dv]`, all equal | any of the four floats |
-    | `lses` (as many) | the outputs' without `Dv` | f32; f64 for an f64 `output` |
+    | `lses` (as many) | the outputs' without `Dv` | f32 or f64, all the same |
     | `output` | as `outputs` | any of the four floats |
     | `lse` (optional) | as `lses` | as `lses` |
 
-    Errors: no part, unequal numbers of outputs and LSEs, unequal shapes, LSEs
-    of another type than stated.
+    Errors: no part, unequal numbers of outputs and LSEs, unequal shapes or
+    types of LSEs.
 
     Example:
 
