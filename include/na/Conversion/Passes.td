@@ -87,6 +87,10 @@ def LinalgToVectorLoopsPass : Pass<"linalg-to-vector-loops"> {
     reduction (the sum or maximum of each row), vectors run along the
     reduction and are combined at the end, in an order of their own.
 
+    Values of type f16 and bf16 are computed in f32 and rounded when they are
+    stored, sums once after the reductions. A product that is added to is fused
+    with the sum.
+
     Large operations outside of any parallel loop get an outermost
     `scf.parallel`, over their outer dimensions or over panels of rows.
 

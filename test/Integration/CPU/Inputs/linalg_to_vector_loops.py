@@ -164,13 +164,11 @@ def contraction(rng, name, extents, maps, iterators, dtype, accumulator=None,
                for e in m.split(",") if e.strip()] for m in maps]
     buffers = {n: Buffer(rng, s, t, l) for n, s, t, l in
                zip("abc", shapes, (dtype, dtype, accumulator), layouts)}
-    body = ""
-    for n in "ab":
-        if accumulator != dtype:
-            body += f"%{n}w = arith.extf %{n}_ : {dtype} to {accumulator}\n    "
-        else:
-            body = body.replace(f"%{n}w", f"%{n}_")
-    x, y = ("%aw", "%bw") if accumulator != dtype else ("%a_", "%b_")
+    body, x, y = "", "%a_", "%b_"
+    if accumulator != dtype:
+        body = (f"%x = arith.extf %a_ : {dtype} to {accumulator}\n    "
+                f"%y = arith.extf %b_ : {dtype} to {accumulator}\n    ")
+        x, y = "%x", "%y"
     body += (f"%m = {mul(accumulator)} {x}, {y} : {accumulator}\n    "
              f"%s = {add(accumulator)} %c_, %m : {accumulator}\n    "
              f"linalg.yield %s : {accumulator}")
@@ -203,11 +201,9 @@ def cases(rng):
         maps, iterators = forms[form]
         dtype, accumulator = types[(i // 3) % len(types)]
         extents = [size(1, 2, 3, 5, 7, 8, 13, 16, 17, 31, 33, 40) for _ in iterators]
-        # "nt" reads columns of b along the lanes: strided, so left to upstream.
-        # One lane is contiguous whatever the strides.
-        lanes = {"nt": False, "swapped": False, "outer": True}.get(form, True)
-        if form == "swapped":
-            lanes = False
+        # "nt" has rows along the reduction, which floats are summed along;
+        # "swapped" has nothing contiguous.
+        lanes = form != "swapped" and (form != "nt" or "f" in dtype)
         layouts = [("plain", "dense")[int(rng.integers(0, 2))] for _ in range(3)]
         yield contraction(rng, f"contract{i}_{form}", extents, maps, iterators, dtype,
                           accumulator, layouts, lanes)
@@ -247,6 +243,24 @@ def cases(rng):
             b, ["d1", "d0, d1", "d1"], "rp", ["shift"], ["x", "sum"],
             f"%0 = {plus} %x_, %shift_ : {dtype}\n    %1 = {plus} %sum_, %0 : {dtype}\n"
             f"    linalg.yield %0, %1 : {dtype}, {dtype}"), b)
+        # Reductions of each row, along it: one, two at once, and a running sum
+        # of which the largest is asked for.
+        b = make({"x": [rows, lanes], "sum": [rows], "max": [rows]})
+        if "f" in dtype:
+            yield Case(f"along{i}", generic(
+                b, ["d0, d1", "d0"], "pr", ["x"], ["sum"],
+                f"%0 = {times} %x_, %x_ : {dtype}\n    %1 = {plus} %sum_, %0 : {dtype}\n"
+                f"    linalg.yield %1 : {dtype}"), b)
+            yield Case(f"pair{i}", generic(
+                b, ["d0, d1", "d0", "d0"], "pr", ["x"], ["sum", "max"],
+                f"%0 = {plus} %x_, %sum_ : {dtype}\n"
+                f"    %1 = arith.maximumf %max_, %x_ : {dtype}\n"
+                f"    linalg.yield %0, %1 : {dtype}, {dtype}"), b)
+            yield Case(f"running{i}", generic(
+                b, ["d0, d1", "d0", "d0"], "pr", ["x"], ["sum", "max"],
+                f"%0 = {plus} %x_, %sum_ : {dtype}\n"
+                f"    %1 = arith.maximumf %max_, %0 : {dtype}\n"
+                f"    linalg.yield %0, %1 : {dtype}, {dtype}"), b, False)
         # Broadcasts of rows, columns and one element; a flag per row, another
         # output, the old value of the output.
         b = make({"x": [lanes], "y": [rows], "z": [], "flag": [rows],
@@ -271,10 +285,8 @@ def cases(rng):
                 f"    linalg.yield %n : {dtype}"), b)
         # Rows of another buffer, by fixed indices.
         b = make({"r": [4, lanes], "o": [rows, lanes]})
-        yield Case(f"rows{i}", generic(
-            b, ["1, d1", "3, d1", "d0, d1"], "pp", ["r", "r2"], ["o"],
-            f"%0 = {plus} %r_, %r2_ : {dtype}\n    linalg.yield %0 : {dtype}")
-            .replace("%r, %r2", "%r, %r") if False else
+        yield Case(
+            f"rows{i}",
             f"linalg.generic {{indexing_maps = [affine_map<(d0, d1) -> (1, d1)>, "
             f"affine_map<(d0, d1) -> (3, d1)>, affine_map<(d0, d1) -> (d0, d1)>], "
             f'iterator_types = ["parallel", "parallel"]}} '
