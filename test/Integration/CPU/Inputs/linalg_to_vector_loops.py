@@ -212,7 +212,8 @@ def cases(rng):
     for i, (form, extents) in enumerate([
             ("batch", [9, 13, 33, 7]), ("nn", [97, 65, 31]), ("nn", [96, 64, 16]),
             ("tn", [25, 129, 40]), ("nn", [3, 300, 40]), ("two", [70, 19, 6, 5]),
-            ("batch", [2, 50, 48, 20]), ("row", [300, 90])]):
+            ("batch", [2, 50, 48, 20]), ("row", [300, 90]), ("nt", [97, 65, 31]),
+            ("nt", [3, 301, 40])]):
         maps, iterators = forms[form]
         for dtype in "f32", "f64":
             yield contraction(rng, f"large{i}_{dtype}", extents, maps, iterators, dtype)
