@@ -1,5 +1,4 @@
-//===- InitAll.cpp - Registers the dialects, passes and pipelines ---*- C++
-//-*-===//
+//===- InitAll.cpp - Registers the dialects, passes and pipelines ---------===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -21,6 +21,9 @@ for arg in "$@"; do
   esac
 done
 
+# The build folders of the presets share what they compile alike.
+export CCACHE_BASEDIR="${CCACHE_BASEDIR:-$ROOT}" CCACHE_NOHASHDIR=1
+
 cd "$ROOT"
 log="$(mktemp)"
 trap 'rm -f "$log"' EXIT

@@ -118,8 +118,8 @@ install_missing() {
 }
 
 os_release() {
-  # shellcheck disable=SC1091 # every Debian and Ubuntu has this file
-  (source /etc/os-release && eval "echo \"\${$1:-unknown}\"")
+  # shellcheck disable=SC1090,SC1091 # every Debian and Ubuntu has this file
+  (source "${OS_RELEASE:-/etc/os-release}" && eval "echo \"\${$1:-unknown}\"")
 }
 
 if ((${#missing[@]})); then

@@ -41,6 +41,12 @@ conformance_tests() {
   "$VENV/bin/python3" test/conformance/run.py "$mode" --jobs "$JOBS" \
     --na-run "$BUILD/bin/na-run" 2>&1 | tee "$reports/conformance.log"
 }
+portable_tools() {
+  "$ROOT/scripts/check-portable.sh" 2>&1 | tee "$reports/portable.log"
+}
+fuzzing() {
+  "$ROOT/scripts/fuzz.sh" --seconds=60 2>&1 | tee "$reports/fuzz.log"
+}
 
 [[ $deps == no ]] ||
   step "install what is missing" "$ROOT/scripts/install-deps.sh"
@@ -50,6 +56,8 @@ mkdir -p "$reports"
 run_step "unit tests" unit_tests
 run_step "lit tests" lit_tests
 run_step "conformance tests" conformance_tests
+run_step "portable tools" portable_tools
+run_step "fuzzing" fuzzing
 
 print_step_times
 for name in ${failed_steps[@]+"${failed_steps[@]}"}; do
@@ -57,6 +65,7 @@ for name in ${failed_steps[@]+"${failed_steps[@]}"}; do
 done
 rc=0
 "$VENV/bin/python3" scripts/count_results.py "$reports/unit.xml" \
-  "$reports/lit.xml" "$reports/conformance.log" || rc=1
+  "$reports/lit.xml" "$reports/conformance.log" "$reports/portable.log" \
+  "$reports/fuzz.log" || rc=1
 ((${#failed_steps[@]} == 0)) || rc=1
 exit $rc

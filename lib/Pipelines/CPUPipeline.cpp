@@ -109,6 +109,7 @@ void mlir::na::buildCPULoopsPipeline(OpPassManager &pm,
   pm.addPass(createLinalgToVectorLoopsPass(vectorLoops));
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToParallelLoopsPass());
   pm.addPass(createExpToArithPass());
+  pm.addPass(createApproximateMathPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(createLoopInvariantCodeMotionPass());

@@ -1,5 +1,4 @@
-//===- CostModel.cpp - Predicted cost of a tiling, and the search over tilings
-//---*- C++ -*-===//
+//===- CostModel.cpp - Predicted cost of a tiling, and the search ---------===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,11 +8,9 @@
 #include "na/Schedule/CostModel.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdio>
 #include <limits>
-#include <map>
 #include <set>
 
 using namespace na;
@@ -21,101 +18,135 @@ using namespace na::schedule;
 
 namespace {
 
-/// Averages over the query tiles of one axis.
+/// What one axis contributes under a tiling.
 struct AxisCost {
   /// Query tiles of all residue classes.
   double queryTiles = 0;
-  /// Key tiles per query tile.
+  /// Key tiles per query tile, on average.
   double keyTiles = 0;
   /// Whether window edges cut key tiles on the axis.
   bool cut = false;
 };
 
-/// Lengths beyond this add nothing but more interior tiles.
-constexpr int64_t maxModelTiles = 512;
+/// What all axes contribute together.
+struct GridCost {
+  double queryTiles = 1, keyTiles = 1;
+  int64_t cutAxes = 0;
+  int64_t queries = 1, keys = 1;
 
-AxisCost axisCost(const window::Axis &axis, int64_t length, int64_t queryTile,
-                  int64_t keyTile) {
-  AxisCost cost;
-  int64_t size = window::classSize<int64_t>(axis, length, 0);
-  int64_t tiles = window::ceilDiv(size, queryTile);
-  cost.queryTiles = double(tiles) * double(axis.dilation);
-  int64_t stride = std::max<int64_t>(1, tiles / maxModelTiles), count = 0;
-  for (int64_t tile = 0; tile < tiles; tile += stride, ++count) {
-    int64_t begin = tile * queryTile;
-    int64_t end = std::min(begin + queryTile, size);
-    auto span = window::tileSpan<int64_t>(axis, size, begin, end);
-    cost.keyTiles += double(window::ceilDiv(span.end - span.begin, keyTile));
+  GridCost with(const AxisCost &axis, int64_t queryTile,
+                int64_t keyTile) const {
+    return {queryTiles * axis.queryTiles, keyTiles * axis.keyTiles,
+            cutAxes + axis.cut, queries * queryTile, keys * keyTile};
   }
-  cost.keyTiles /= double(count);
-  cost.cut = axis.causal || window::canCut(axis, size, queryTile) ||
-             axis.window % keyTile != 0;
-  return cost;
-}
+};
+
+/// Tiles are sampled on axes of more: borders matter little there.
+constexpr int64_t maxModelTiles = 512;
 
 /// A length for the model: unknown ones become long.
 int64_t modelLength(const Problem &problem, size_t i) {
   if (problem.lengths[i] != dynamicLength)
     return problem.lengths[i];
+  constexpr int64_t longest = int64_t(1) << 60;
   const window::Axis &axis = problem.axes[i];
-  int64_t reach = std::min<int64_t>(axis.window, int64_t(1) << 20) *
-                  std::min<int64_t>(axis.dilation, int64_t(1) << 10);
-  return std::max<int64_t>(256, 4 * reach);
+  if (axis.window > longest / 4 / axis.dilation)
+    return std::max(longest, axis.window);
+  return std::max<int64_t>(256, 4 * axis.window * axis.dilation);
 }
 
-int64_t product(const std::vector<int64_t> &values) {
-  int64_t result = 1;
-  for (int64_t value : values)
-    result *= value;
-  return result;
+/// The tokens of the largest residue class.
+int64_t modelSize(const Problem &problem, size_t i) {
+  return window::classSize<int64_t>(problem.axes[i], modelLength(problem, i),
+                                    0);
 }
 
-/// Combines per-axis averages. The weights were fitted to measurements on an
-/// AVX-512 host (docs/performance.md); only their ratios matter.
-Cost combine(const Problem &problem, const std::vector<AxisCost> &axes,
-             int64_t queries, int64_t keys, int64_t lanes) {
+/// Key tiles of all query tiles of a residue class of `size` tokens, of which
+/// the grid has `tiles`.
+double countKeyTiles(const window::Axis &axis, int64_t size, int64_t tiles,
+                     int64_t queryTile, int64_t keyTile) {
+  int64_t step = std::max<int64_t>(1, tiles / maxModelTiles), count = 0;
+  double keyTiles = 0;
+  for (int64_t tile = 0; tile < tiles; tile += step, ++count) {
+    // A tile beyond a smaller class repeats its last query.
+    int64_t begin = std::min(tile * queryTile, size - 1);
+    int64_t end = std::min(begin + queryTile, size);
+    auto span = window::tileSpan<int64_t>(axis, size, begin, end);
+    keyTiles += double(window::ceilDiv(span.end - span.begin, keyTile));
+  }
+  return keyTiles * (double(tiles) / double(count));
+}
+
+AxisCost axisCost(const Problem &problem, size_t i, int64_t queryTile,
+                  int64_t keyTile) {
+  const window::Axis &axis = problem.axes[i];
+  int64_t length = modelLength(problem, i), size = modelSize(problem, i);
+  int64_t tiles = window::ceilDiv(size, queryTile);
+  int64_t larger = length % axis.dilation;
+  if (larger == 0)
+    larger = axis.dilation;
+  double keyTiles =
+      double(larger) * countKeyTiles(axis, size, tiles, queryTile, keyTile);
+  if (larger != axis.dilation)
+    keyTiles += double(axis.dilation - larger) *
+                countKeyTiles(axis, size - 1, tiles, queryTile, keyTile);
+  AxisCost cost;
+  cost.queryTiles = double(tiles) * double(axis.dilation);
+  cost.keyTiles = keyTiles / cost.queryTiles;
+  cost.cut = axis.causal || window::canCut(axis, size, queryTile) ||
+             axis.window % keyTile != 0;
+  return cost;
+}
+
+/// Combines what the axes contribute. The weights were fitted to measurements
+/// on an AVX-512 host (docs/performance.md); only their ratios matter.
+Cost combine(const Problem &problem, const GridCost &grid, int64_t lanes) {
   constexpr double exponential = 18; // vector operations of softmax per score
   constexpr double maskPerAxis = 3;
   constexpr double loadPerElement = 0.15;
   constexpr double transposePerElement = 1.2;
   constexpr double perKeyTile = 300;
-  double queryTiles = 1, keyTiles = 1, cutAxes = 0;
-  for (const AxisCost &axis : axes) {
-    queryTiles *= axis.queryTiles;
-    keyTiles *= axis.keyTiles;
-    cutAxes += axis.cut;
-  }
-  double channels = double(problem.headDim + problem.valueDim);
+  double queries = double(grid.queries), keys = double(grid.keys);
+  double channels = double(problem.headDim) + double(problem.valueDim);
   // Partly filled vectors cost as much as full ones.
-  double vectors = double(window::ceilDiv(queries, lanes)) *
+  double vectors = double(window::ceilDiv(grid.queries, lanes)) *
                    (double(problem.tileElementBytes) / 4);
-  double scores = keyTiles * double(keys) * vectors;
+  double scores = grid.keyTiles * keys * vectors;
   double products = scores * channels;
   // Narrow register blocks leave the multipliers waiting for loads.
   if (vectors < 4)
     products *= 1 + 0.15 * (4 - vectors);
   Cost cost;
   double perQueryTile =
-      products + scores * (exponential + maskPerAxis * cutAxes) +
-      keyTiles * double(keys) * channels * loadPerElement +
-      double(queries) * channels * transposePerElement +
-      keyTiles * (perKeyTile + 2 * double(problem.valueDim) * vectors);
-  cost.tileBytes = problem.tileElementBytes *
-                   (queries * (problem.headDim + problem.valueDim + keys) +
-                    keys * (problem.headDim + problem.valueDim));
+      products + scores * (exponential + maskPerAxis * double(grid.cutAxes)) +
+      grid.keyTiles * keys * channels * loadPerElement +
+      queries * channels * transposePerElement +
+      grid.keyTiles * (perKeyTile + 2 * double(problem.valueDim) * vectors);
+  double tileBytes = double(problem.tileElementBytes) *
+                     (queries * (channels + keys) + keys * channels);
   // Tiles that do not stay in the second-level cache.
   constexpr double cacheBytes = 512 * 1024;
-  if (double(cost.tileBytes) > cacheBytes)
-    perQueryTile *= double(cost.tileBytes) / cacheBytes;
-  cost.cycles = perQueryTile * queryTiles;
-  cost.keyTiles = keyTiles;
-  double computed = queryTiles * double(queries) * keyTiles * double(keys),
-         needed = 1;
-  for (size_t i = 0; i < problem.axes.size(); ++i)
-    needed *=
-        double(window::pairCount(problem.axes[i], modelLength(problem, i)));
-  cost.waste = computed / needed;
+  if (tileBytes > cacheBytes)
+    perQueryTile *= tileBytes / cacheBytes;
+  cost.cycles = perQueryTile * grid.queryTiles;
+  cost.keyTiles = grid.keyTiles;
+  cost.tileBytes = tileBytes;
   return cost;
+}
+
+/// Query/key pairs on one axis.
+double pairCount(const Problem &problem, size_t i) {
+  const window::Axis &axis = problem.axes[i];
+  int64_t length = modelLength(problem, i);
+  double window = double(axis.window), all = double(length) * window;
+  if (all < 4e18)
+    return double(window::pairCount(axis, length));
+  // The exact count does not fit 64 bits.
+  if (!axis.causal)
+    return all;
+  double size = double(modelSize(problem, i)), stride = double(axis.stride);
+  return double(axis.dilation) *
+         (size * (window - stride / 2) - window * (window - stride) / 2);
 }
 
 /// Extents worth trying for a query tile on an axis of `size` positions.
@@ -127,6 +158,15 @@ std::vector<int64_t> queryExtents(int64_t size) {
       break;
   }
   return extents;
+}
+
+/// The longest span of a query tile on an axis, or a bound on it where finding
+/// it would take a walk along the axis.
+int64_t longestSpan(const window::Axis &axis, int64_t size, int64_t queryTile) {
+  if (window::ceilDiv(size, queryTile) <= maxModelTiles)
+    return window::maxSpan(axis, size, queryTile);
+  int64_t beyond = size - axis.window; // the sum below may overflow
+  return axis.window + std::min(beyond, queryTile + axis.stride);
 }
 
 /// Extents worth trying for a key tile where spans are at most `span` long.
@@ -141,22 +181,81 @@ std::vector<int64_t> keyExtents(int64_t span) {
   return {extents.begin(), extents.end()};
 }
 
-/// Enumerates the boxes with extents of `choices` and at most `limit` tokens.
-template <typename Callback>
-void forEachBox(const std::vector<std::vector<int64_t>> &choices, int64_t limit,
-                std::vector<int64_t> &box, Callback &&callback) {
-  if (box.size() == choices.size()) {
-    callback();
-    return;
+/// One way to tile one axis.
+struct AxisChoice {
+  int64_t queryTile, keyTile;
+  AxisCost cost;
+};
+
+/// All ways to tile an axis that are worth trying.
+std::vector<AxisChoice> axisChoices(const Problem &problem, size_t i,
+                                    const Tiling &fixed) {
+  const window::Axis &axis = problem.axes[i];
+  int64_t size = modelSize(problem, i);
+  std::vector<int64_t> queryTiles = fixed.queryTile.empty()
+                                        ? queryExtents(size)
+                                        : std::vector{fixed.queryTile[i]};
+  std::vector<AxisChoice> choices;
+  for (int64_t queryTile : queryTiles) {
+    std::vector<int64_t> keyTiles =
+        fixed.keyTile.empty() ? keyExtents(longestSpan(axis, size, queryTile))
+                              : std::vector{fixed.keyTile[i]};
+    for (int64_t keyTile : keyTiles)
+      choices.push_back(
+          {queryTile, keyTile, axisCost(problem, i, queryTile, keyTile)});
   }
-  for (int64_t extent : choices[box.size()]) {
-    if (product(box) * extent > limit)
-      continue;
-    box.push_back(extent);
-    forEachBox(choices, limit, box, callback);
-    box.pop_back();
-  }
+  return choices;
 }
+
+/// Walks through all combinations of the axes' choices.
+class Search {
+public:
+  Search(const Problem &problem, const Tiling &fixed, int64_t lanes)
+      : problem(problem), lanes(lanes),
+        maxQueries(fixed.queryTile.empty() ? 128 : unlimited),
+        maxKeys(fixed.keyTile.empty() ? 512 : unlimited),
+        current(problem.axes.size()) {
+    for (size_t i = 0; i < problem.axes.size(); ++i)
+      choices.push_back(axisChoices(problem, i, fixed));
+  }
+
+  Tiling run() {
+    visit(0, GridCost());
+    return best;
+  }
+
+private:
+  static constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
+
+  void visit(size_t axis, const GridCost &grid) {
+    if (axis == choices.size()) {
+      double cycles = combine(problem, grid, lanes).cycles;
+      if (cycles < bestCycles) {
+        bestCycles = cycles;
+        best = {};
+        for (const AxisChoice *choice : current) {
+          best.queryTile.push_back(choice->queryTile);
+          best.keyTile.push_back(choice->keyTile);
+        }
+      }
+      return;
+    }
+    for (const AxisChoice &choice : choices[axis]) {
+      if (choice.queryTile > maxQueries / grid.queries ||
+          choice.keyTile > maxKeys / grid.keys)
+        continue;
+      current[axis] = &choice;
+      visit(axis + 1, grid.with(choice.cost, choice.queryTile, choice.keyTile));
+    }
+  }
+
+  const Problem &problem;
+  int64_t lanes, maxQueries, maxKeys;
+  std::vector<std::vector<AxisChoice>> choices;
+  std::vector<const AxisChoice *> current;
+  Tiling best;
+  double bestCycles = std::numeric_limits<double>::infinity();
+};
 
 } // namespace
 
@@ -164,71 +263,28 @@ std::string Cost::describe() const {
   char text[160];
   std::snprintf(text, sizeof(text),
                 "predicted %.3g cycles per head, waste %.2f, %.3g key tiles "
-                "per query tile, %lld KiB of tiles",
-                cycles, waste, keyTiles,
-                static_cast<long long>(tileBytes / 1024));
+                "per query tile, %.0f KiB of tiles",
+                cycles, waste, keyTiles, std::floor(tileBytes / 1024));
   return text;
 }
 
 Cost schedule::predictCpu(const Problem &problem, const Tiling &tiling,
                           int64_t lanes) {
-  std::vector<AxisCost> axes;
-  for (size_t i = 0; i < problem.axes.size(); ++i)
-    axes.push_back(axisCost(problem.axes[i], modelLength(problem, i),
-                            tiling.queryTile[i], tiling.keyTile[i]));
-  return combine(problem, axes, product(tiling.queryTile),
-                 product(tiling.keyTile), lanes);
+  GridCost grid;
+  double needed = 1;
+  for (size_t i = 0; i < problem.axes.size(); ++i) {
+    int64_t queryTile = tiling.queryTile[i], keyTile = tiling.keyTile[i];
+    grid =
+        grid.with(axisCost(problem, i, queryTile, keyTile), queryTile, keyTile);
+    needed *= pairCount(problem, i);
+  }
+  Cost cost = combine(problem, grid, lanes);
+  cost.waste = grid.queryTiles * double(grid.queries) * grid.keyTiles *
+               double(grid.keys) / needed;
+  return cost;
 }
 
 Tiling schedule::searchCpu(const Problem &problem, const Tiling &fixed,
                            int64_t lanes) {
-  size_t rank = problem.axes.size();
-  std::vector<std::vector<int64_t>> queryChoices;
-  for (size_t i = 0; i < rank; ++i)
-    queryChoices.push_back(
-        fixed.queryTile.empty()
-            ? queryExtents(window::classSize<int64_t>(
-                  problem.axes[i], modelLength(problem, i), 0))
-            : std::vector<int64_t>{fixed.queryTile[i]});
-  constexpr int64_t maxQueries = 128, maxKeys = 512, unlimited = 65536;
-  std::map<std::array<int64_t, 3>, AxisCost> memo;
-  Tiling best, current;
-  double bestCycles = std::numeric_limits<double>::infinity();
-  forEachBox(
-      queryChoices, fixed.queryTile.empty() ? maxQueries : unlimited,
-      current.queryTile, [&] {
-        std::vector<std::vector<int64_t>> keyChoices;
-        for (size_t i = 0; i < rank; ++i) {
-          const window::Axis &axis = problem.axes[i];
-          int64_t size =
-              window::classSize<int64_t>(axis, modelLength(problem, i), 0);
-          keyChoices.push_back(fixed.keyTile.empty()
-                                   ? keyExtents(window::maxSpan(
-                                         axis, size, current.queryTile[i]))
-                                   : std::vector<int64_t>{fixed.keyTile[i]});
-        }
-        forEachBox(
-            keyChoices, fixed.keyTile.empty() ? maxKeys : unlimited,
-            current.keyTile, [&] {
-              std::vector<AxisCost> axes;
-              for (size_t i = 0; i < rank; ++i) {
-                std::array<int64_t, 3> key = {int64_t(i), current.queryTile[i],
-                                              current.keyTile[i]};
-                auto [it, inserted] = memo.try_emplace(key);
-                if (inserted)
-                  it->second =
-                      axisCost(problem.axes[i], modelLength(problem, i),
-                               current.queryTile[i], current.keyTile[i]);
-                axes.push_back(it->second);
-              }
-              double cycles = combine(problem, axes, product(current.queryTile),
-                                      product(current.keyTile), lanes)
-                                  .cycles;
-              if (cycles < bestCycles) {
-                bestCycles = cycles;
-                best = current;
-              }
-            });
-      });
-  return best;
+  return Search(problem, fixed, lanes).run();
 }

@@ -34,9 +34,10 @@ extern "C" size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t maxSize);
 
 static constexpr const char *pipelines[] = {
     "canonicalize,cse",
-    "one-shot-bufferize{bufferize-function-boundaries},convert-na-to-loops",
-    "one-shot-bufferize{bufferize-function-boundaries},na-select-schedule,"
-    "na-tile-and-fuse,na-tile-to-linalg",
+    "na-to-cpu{mode=naive parallel=false}",
+    "na-to-cpu{mode=unfused}",
+    "na-to-cpu{mode=fused}",
+    "na-to-cpu{query-tile=4 key-tile=8 vector-bits=256 registers=16}",
 };
 
 [[noreturn]] static void fail(const llvm::Twine &what) {

@@ -79,10 +79,8 @@ llvm::Expected<Compiled> compile(const Program &program, StringRef pipeline,
     return harness.takeError();
   JITOptions options;
   options.optLevel = optLevel;
-  VectorRegisters registers = getHostVectorRegisters();
-  options.pipeline = llvm::formatv(
-      "{0},na-to-cpu{{mode={1} vector-bits={2} registers={3}}",
-      Harness::getPreparation(), pipeline, registers.bits, registers.count);
+  options.pipeline = llvm::formatv("{0},na-to-cpu{{mode={1}}",
+                                   Harness::getPreparation(), pipeline);
   if (!printAfter.empty())
     options.configurePasses = [&](PassManager &manager) {
       auto wanted = [printAfter](Pass *pass, Operation *) {

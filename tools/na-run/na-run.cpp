@@ -16,6 +16,10 @@
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/WithColor.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 using namespace mlir;
 using namespace mlir::na;
 using namespace mlir::na::run;
@@ -82,6 +86,12 @@ static llvm::Expected<bool> runTool(ArrayRef<std::string> arguments,
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+#ifdef __GLIBC__
+  // Programs allocate their temporaries in each run; without these, large ones
+  // are mapped and unmapped every time, and page faults dominate small layers.
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+#endif
   registerAllPasses();
   DialectRegistry registry;
   registerAllDialects(registry);

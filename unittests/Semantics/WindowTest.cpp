@@ -352,6 +352,9 @@ TEST(Window, MaxSpanDoesNotWalkALongAxis) {
   EXPECT_EQ(maxSpan({8, 8, 1, false}, size, 4), 8);
   EXPECT_TRUE(canCut({7, 1, 1, false}, size, 64));
   EXPECT_FALSE(canCut({8, 8, 1, false}, size, 4));
+  // The first window that differs is that of the query in the middle.
+  EXPECT_TRUE(canCut({size / 2, 1, 1, false}, size, 64));
+  EXPECT_TRUE(canCut({size - 1, 3, 1, false}, size, 2));
 }
 
 //===----------------------------------------------------------------------===//

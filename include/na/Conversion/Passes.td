@@ -83,6 +83,10 @@ def LinalgToVectorLoopsPass : Pass<"linalg-to-vector-loops"> {
     stays in registers while the reductions run; operands that do not depend
     on the row or on the lane are loaded once per block.
 
+    Where inputs are not contiguous along that dimension but along the only
+    reduction (the sum or maximum of each row), vectors run along the
+    reduction and are combined at the end, in an order of their own.
+
     Large operations outside of any parallel loop get an outermost
     `scf.parallel`, over their outer dimensions or over panels of rows.
 
@@ -216,6 +220,22 @@ def SetVectorWidthPass : Pass<"llvm-set-vector-width"> {
            "Width of a vector register in bits">
   ];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+def ApproximateMathPass : Pass<"approximate-math"> {
+  let summary = "Replace f32 erf and tanh by polynomials";
+  let description = [{
+    Applies upstream's polynomial approximations of `math.erf` and `math.tanh`
+    to f32 and to vectors of f32, which would otherwise become one call of the
+    mathematical library per element. Other types keep the library's precision.
+
+    Example: `math.tanh %x : vector<16xf32>` becomes a clamped rational
+    polynomial in `arith` and `math.fma`.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::vector::VectorDialect"
+  ];
 }
 
 #endif // NA_CONVERSION_PASSES_TD

@@ -88,12 +88,6 @@ private:
 /// The name of the host's CPU, for reports.
 std::string getHostCPU();
 
-/// The vector registers of the host, for pipelines that ask.
-struct VectorRegisters {
-  int64_t bits, count;
-};
-VectorRegisters getHostVectorRegisters();
-
 } // namespace mlir::na
 
 #endif // NA_EXECUTIONENGINE_JITMODULE_H

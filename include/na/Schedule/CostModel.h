@@ -1,5 +1,4 @@
-//===- CostModel.h - Predicted cost of a tiling, and the search over tilings
-//---*- C++ -*-===//
+//===- CostModel.h - Cost of a tiling, and the search over tilings --------===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -44,7 +43,7 @@ struct Cost {
   /// Key tiles per query tile, on average.
   double keyTiles = 0;
   /// Bytes of the tiles that are live at once.
-  int64_t tileBytes = 0;
+  double tileBytes = 0;
 
   /// One line for a reader: "predicted 1.2e+06 cycles, waste 4.00, ...".
   std::string describe() const;

@@ -283,13 +283,15 @@ inline bool canCut(const Axis &axis, int64_t size, int64_t tile) {
   // No tile crosses from one stride group into the next.
   if (axis.stride % tile == 0)
     return false;
-  for (int64_t begin = 0; begin < size; begin += tile) {
-    int64_t last = begin + minV(tile, size - begin) - 1;
-    if (detail::keyBegin(axis, size, begin) !=
-        detail::keyBegin(axis, size, last))
-      return true;
-  }
-  return false;
+  // The positions whose windows differ from their predecessors' are successive
+  // multiples of the stride. Two in a row cannot both be the start of a tile.
+  int64_t first = detail::reach(axis) / axis.stride * axis.stride;
+  int64_t second = first + axis.stride;
+  if (first < size && first % tile != 0)
+    return true;
+  return second < size && second % tile != 0 &&
+         detail::keyBegin(axis, size, first) !=
+             detail::keyBegin(axis, size, second);
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,5 +1,4 @@
-//===- LinalgToVectorLoops.cpp - Register-blocked vector loops ---*- C++
-//-*-===//
+//===- LinalgToVectorLoops.cpp - Register-blocked vector loops ------------===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -43,6 +42,9 @@ struct Plan {
   SmallVector<unsigned> outer, reductions;
   /// Lanes of one vector, vectors and rows of one block.
   int64_t width, vectors, rows;
+  /// Not empty if the lane is itself the only reduction: how lanes combine,
+  /// one entry per output.
+  SmallVector<vector::CombiningKind> combiners;
 };
 
 /// Emits one operation.
@@ -65,6 +67,10 @@ private:
   void emitLanes();
   void emitRows(ArrayRef<Chunk> chunks);
   void emitBlock(int64_t rows, ArrayRef<Chunk> chunks);
+  void emitLaneReduction(int64_t rows);
+  SmallVector<Value> combineLanes(int64_t rows, ArrayRef<Chunk> chunks,
+                                  ValueRange accumulators);
+  SmallVector<Value> buildIdentities(int64_t rows, ArrayRef<Chunk> chunks);
   SmallVector<Value> emitReductions(unsigned depth, int64_t rows,
                                     ArrayRef<Chunk> chunks,
                                     ValueRange accumulators);
@@ -81,6 +87,8 @@ private:
   }
   /// Whether an output is accumulated over all reductions.
   bool isCarried(OpOperand &output) {
+    if (!plan.combiners.empty())
+      return true;
     return !plan.reductions.empty() &&
            llvm::none_of(plan.reductions,
                          [&](unsigned dim) { return usesDim(output, dim); });
@@ -199,6 +207,8 @@ void Emitter::emitOuter(unsigned depth) {
 }
 
 void Emitter::emitLanes() {
+  if (!plan.combiners.empty())
+    return emitRows({});
   int64_t extent = plan.extents[plan.lane];
   int64_t block = plan.vectors * plan.width;
   int64_t full = extent / block * block;
@@ -242,6 +252,8 @@ void Emitter::emitRows(ArrayRef<Chunk> chunks) {
 }
 
 void Emitter::emitBlock(int64_t rows, ArrayRef<Chunk> chunks) {
+  if (!plan.combiners.empty())
+    return emitLaneReduction(rows);
   SmallVector<Value> accumulators;
   for (OpOperand &output : op.getDpsInitsMutable())
     if (isCarried(output))
@@ -255,6 +267,95 @@ void Emitter::emitBlock(int64_t rows, ArrayRef<Chunk> chunks) {
       for (int64_t row = 0; row < rows; ++row)
         for (Chunk chunk : chunks)
           store(*result++, output, row, chunk);
+}
+
+/// Reduces along vectors: partial results in each lane, combined at the end.
+void Emitter::emitLaneReduction(int64_t rows) {
+  int64_t extent = plan.extents[plan.lane];
+  int64_t block = plan.vectors * plan.width;
+  int64_t full = extent / block * block;
+  SmallVector<Chunk> chunks, tail;
+  for (int64_t i = 0; i < plan.vectors; ++i)
+    chunks.push_back({i * plan.width, plan.width});
+  for (int64_t at = 0, rest = extent - full; at < rest; at += plan.width)
+    tail.push_back({at, std::min(plan.width, rest - at)});
+
+  // One value per output and row, as in memory.
+  SmallVector<Value> results;
+  Chunk scalar{0, 1};
+  for (OpOperand &output : op.getDpsInitsMutable())
+    for (int64_t row = 0; row < rows; ++row)
+      results.push_back(load(output, row, scalar));
+  auto combine = [&](ArrayRef<Chunk> chunks, ValueRange accumulators) {
+    SmallVector<Value> partial = combineLanes(rows, chunks, accumulators);
+    for (auto [index, value] : llvm::enumerate(partial))
+      results[index] = vector::makeArithReduction(
+          b, b.getLoc(), plan.combiners[index / rows], results[index], value);
+  };
+  if (full > 0) {
+    auto loop =
+        scf::ForOp::create(b, constant(0), constant(full), constant(block),
+                           buildIdentities(rows, chunks));
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(loop.getBody());
+      ivs[plan.lane] = loop.getInductionVar();
+      scf::YieldOp::create(b, emitBody(rows, chunks, loop.getRegionIterArgs()));
+    }
+    combine(chunks, loop.getResults());
+  }
+  if (!tail.empty()) {
+    ivs[plan.lane] = constant(full);
+    combine(tail, emitBody(rows, tail, buildIdentities(rows, tail)));
+  }
+  auto *result = results.begin();
+  for (OpOperand &output : op.getDpsInitsMutable())
+    for (int64_t row = 0; row < rows; ++row)
+      memref::StoreOp::create(b, *result++, output.get(),
+                              indices(output, row, 0));
+}
+
+/// The neutral elements of the combiners.
+SmallVector<Value> Emitter::buildIdentities(int64_t rows,
+                                            ArrayRef<Chunk> chunks) {
+  SmallVector<Value> values;
+  for (auto [output, kind] :
+       llvm::zip_equal(op.getDpsInitsMutable(), plan.combiners)) {
+    auto type = cast<FloatType>(
+        cast<MemRefType>(output.get().getType()).getElementType());
+    double neutral = kind == vector::CombiningKind::ADD   ? 0
+                     : kind == vector::CombiningKind::MUL ? 1
+                     : kind == vector::CombiningKind::MAXNUMF ||
+                             kind == vector::CombiningKind::MAXIMUMF
+                         ? -std::numeric_limits<double>::infinity()
+                         : std::numeric_limits<double>::infinity();
+    Value scalar = arith::ConstantOp::create(b, b.getFloatAttr(type, neutral));
+    for (int64_t row = 0; row < rows; ++row)
+      for (Chunk chunk : chunks)
+        values.push_back(widen(scalar, chunk.width));
+  }
+  return values;
+}
+
+/// One scalar per output and row.
+SmallVector<Value> Emitter::combineLanes(int64_t rows, ArrayRef<Chunk> chunks,
+                                         ValueRange accumulators) {
+  SmallVector<Value> results;
+  auto next = accumulators.begin();
+  for (vector::CombiningKind kind : plan.combiners)
+    for (int64_t row = 0; row < rows; ++row) {
+      Value result;
+      for (size_t i = 0; i < chunks.size(); ++i) {
+        // Lanes hold partial results of an arbitrary order already.
+        Value lane = vector::ReductionOp::create(b, kind, *next++,
+                                                 arith::FastMathFlags::reassoc);
+        result = result ? vector::makeArithReduction(b, b.getLoc(), kind,
+                                                     result, lane)
+                        : lane;
+      }
+      results.push_back(result);
+    }
+  return results;
 }
 
 SmallVector<Value> Emitter::emitReductions(unsigned depth, int64_t rows,
@@ -444,6 +545,13 @@ static bool isContiguous(MemRefType type) {
          (strides.empty() || strides.back() == 1);
 }
 
+/// Whether vectors of `type` lie in memory as a memref's elements do: LLVM
+/// packs the bits of vectors, and pads single elements.
+static bool hasVectorLayout(Type type) {
+  unsigned bits = type.getIntOrFloatBitWidth();
+  return bits >= 8 && llvm::isPowerOf2_32(bits);
+}
+
 /// Bits of the widest element that the body computes with.
 static std::optional<int64_t> widestElement(LinalgOp op) {
   int64_t widest = 0;
@@ -477,6 +585,104 @@ static bool hasVectorizableBody(LinalgOp op) {
                       });
 }
 
+/// How the values of one output combine, if by one operation that vectors can
+/// be reduced with.
+static std::optional<vector::CombiningKind> getCombiner(LinalgOp op,
+                                                        unsigned output) {
+  BlockArgument accumulator = op.getRegionOutputArgs()[output];
+  auto yield = cast<YieldOp>(op.getBlock()->getTerminator());
+  Operation *combiner = yield.getOperand(output).getDefiningOp();
+  if (!combiner || !isa<FloatType>(accumulator.getType()))
+    return std::nullopt;
+  // value > accumulator ? value : accumulator
+  if (auto select = dyn_cast<arith::SelectOp>(combiner)) {
+    auto compare = select.getCondition().getDefiningOp<arith::CmpFOp>();
+    if (compare && compare.getPredicate() == arith::CmpFPredicate::OGT &&
+        compare.getLhs() == select.getTrueValue() &&
+        compare.getRhs() == accumulator &&
+        select.getFalseValue() == accumulator &&
+        llvm::range_size(accumulator.getUses()) == 2)
+      return vector::CombiningKind::MAXNUMF;
+    return std::nullopt;
+  }
+  if (!accumulator.hasOneUse() || combiner->getNumOperands() != 2 ||
+      !llvm::is_contained(combiner->getOperands(), accumulator))
+    return std::nullopt;
+  if (isa<arith::AddFOp>(combiner))
+    return vector::CombiningKind::ADD;
+  if (isa<arith::MulFOp>(combiner))
+    return vector::CombiningKind::MUL;
+  if (isa<arith::MaximumFOp>(combiner))
+    return vector::CombiningKind::MAXIMUMF;
+  if (isa<arith::MaxNumFOp>(combiner))
+    return vector::CombiningKind::MAXNUMF;
+  if (isa<arith::MinimumFOp>(combiner))
+    return vector::CombiningKind::MINIMUMF;
+  if (isa<arith::MinNumFOp>(combiner))
+    return vector::CombiningKind::MINNUMF;
+  return std::nullopt;
+}
+
+/// The last dimension of the outputs, if it is one that can run along vectors.
+static std::optional<unsigned> getParallelLane(LinalgOp op) {
+  std::optional<unsigned> lane;
+  for (OpOperand &output : op.getDpsInitsMutable()) {
+    AffineMap map = op.getMatchingIndexingMap(&output);
+    auto last = map.getNumResults() == 0
+                    ? AffineDimExpr(nullptr)
+                    : dyn_cast<AffineDimExpr>(map.getResults().back());
+    if (!last || (lane && *lane != last.getPosition()))
+      return std::nullopt;
+    lane = last.getPosition();
+  }
+  if (!lane ||
+      op.getIteratorTypesArray()[*lane] != utils::IteratorType::parallel)
+    return std::nullopt;
+  return lane;
+}
+
+/// The only reduction, if the outputs combine over it by known operations.
+static std::optional<unsigned>
+getReducedLane(LinalgOp op, SmallVectorImpl<vector::CombiningKind> &combiners) {
+  SmallVector<unsigned> reductions;
+  op.getReductionDims(reductions);
+  if (reductions.size() != 1)
+    return std::nullopt;
+  for (OpOperand &output : op.getDpsInitsMutable()) {
+    if (op.getMatchingIndexingMap(&output).isFunctionOfDim(reductions[0]))
+      return std::nullopt;
+    std::optional<vector::CombiningKind> kind =
+        getCombiner(op, output.getOperandNumber() - op.getNumDpsInputs());
+    if (!kind)
+      return std::nullopt;
+    combiners.push_back(*kind);
+  }
+  return reductions[0];
+}
+
+/// Whether every operand is indexed by dimensions and constants, with `lane`
+/// contiguous in memory wherever it occurs.
+static bool hasContiguousLane(LinalgOp op, unsigned lane) {
+  for (OpOperand &operand : op->getOpOperands()) {
+    auto type = dyn_cast<MemRefType>(operand.get().getType());
+    if (!type)
+      continue;
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    for (auto [i, expr] : llvm::enumerate(map.getResults())) {
+      if (isa<AffineConstantExpr>(expr))
+        continue;
+      auto dim = dyn_cast<AffineDimExpr>(expr);
+      if (!dim)
+        return false;
+      if (dim.getPosition() == lane &&
+          (i + 1 != map.getNumResults() || !isContiguous(type) ||
+           !hasVectorLayout(type.getElementType())))
+        return false;
+    }
+  }
+  return true;
+}
+
 static std::optional<Plan> makePlan(LinalgOp op, Machine machine) {
   if (!op.hasPureBufferSemantics() || op.hasDynamicShape() ||
       op.getNumLoops() == 0 || !hasVectorizableBody(op))
@@ -490,39 +696,14 @@ static std::optional<Plan> makePlan(LinalgOp op, Machine machine) {
   if (llvm::any_of(plan.extents, [](int64_t e) { return e <= 0; }))
     return std::nullopt;
 
-  // The lane is the last dimension of the outputs.
-  std::optional<unsigned> lane;
-  for (OpOperand &output : op.getDpsInitsMutable()) {
-    AffineMap map = op.getMatchingIndexingMap(&output);
-    auto last = map.getNumResults() == 0
-                    ? AffineDimExpr(nullptr)
-                    : dyn_cast<AffineDimExpr>(map.getResults().back());
-    if (!last || (lane && *lane != last.getPosition()))
+  std::optional<unsigned> lane = getParallelLane(op);
+  if (!lane || !hasContiguousLane(op, *lane)) {
+    lane = getReducedLane(op, plan.combiners);
+    if (!lane || !hasContiguousLane(op, *lane))
       return std::nullopt;
-    lane = last.getPosition();
   }
-  SmallVector<utils::IteratorType> iterators = op.getIteratorTypesArray();
-  if (!lane || iterators[*lane] != utils::IteratorType::parallel)
-    return std::nullopt;
   plan.lane = *lane;
-  for (OpOperand &operand : op->getOpOperands()) {
-    auto type = dyn_cast<MemRefType>(operand.get().getType());
-    if (!type)
-      continue;
-    AffineMap map = op.getMatchingIndexingMap(&operand);
-    for (auto [i, expr] : llvm::enumerate(map.getResults())) {
-      if (isa<AffineConstantExpr>(expr))
-        continue;
-      auto dim = dyn_cast<AffineDimExpr>(expr);
-      if (!dim)
-        return std::nullopt;
-      // Lanes must be contiguous in memory.
-      if (dim.getPosition() == plan.lane &&
-          (i + 1 != map.getNumResults() || !isContiguous(type)))
-        return std::nullopt;
-    }
-  }
-
+  SmallVector<utils::IteratorType> iterators = op.getIteratorTypesArray();
   for (unsigned dim = 0; dim < op.getNumLoops(); ++dim) {
     if (dim == plan.lane)
       continue;
@@ -561,12 +742,13 @@ struct LinalgToVectorLoops
   void runOnOperation() override {
     if (vectorBits < 64 || vectorBits > 4096 || vectorBits % 64 != 0) {
       getOperation()->emitError("linalg-to-vector-loops: vector-bits = ")
-          << vectorBits << ", expected a multiple of 64 from 64 to 4096";
+          << int64_t(vectorBits)
+          << ", expected a multiple of 64 from 64 to 4096";
       return signalPassFailure();
     }
     if (registers < 4 || registers > 256) {
       getOperation()->emitError("linalg-to-vector-loops: registers = ")
-          << registers << ", expected 4 to 256";
+          << int64_t(registers) << ", expected 4 to 256";
       return signalPassFailure();
     }
     Machine machine{vectorBits, registers};

@@ -1,5 +1,4 @@
-//===- NATileToLoops.cpp - Lower tile loads, stores and windows ---*- C++
-//-*-===//
+//===- NATileToLoops.cpp - Lower tile loads, stores and windows -----------===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -111,13 +110,25 @@ public:
   /// Calls `body` with the first channel and the number of channels of each
   /// vector of a token.
   void forChannels(
-      ImplicitLocOpBuilder &b, int64_t channels,
+      ImplicitLocOpBuilder &b,
       function_ref<void(ImplicitLocOpBuilder &, Value channel, int64_t width)>
           body) {
+    unsigned dim = transposed ? 0 : 1;
+    int64_t channels = cast<MemRefType>(tile.getType()).getDimSize(dim);
+    if (ShapedType::isDynamic(channels)) {
+      auto loop = scf::ForOp::create(
+          b, arith::ConstantIndexOp::create(b, 0).getResult(),
+          memref::DimOp::create(b, tile, dim).getResult(),
+          arith::ConstantIndexOp::create(b, 1).getResult());
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(loop.getBody());
+      body(b, loop.getInductionVar(), 1);
+      return;
+    }
     int64_t width =
         std::max<int64_t>(1, vectorBits / tileType.getIntOrFloatBitWidth());
     // The transposed layout, or channels with a stride, go one by one.
-    if (transposed || !isContiguous())
+    if (transposed || !isContiguous(whole) || !isContiguous(tile))
       width = 1;
     int64_t full = channels / width * width;
     if (full > 0) {
@@ -166,10 +177,10 @@ public:
   Type getTileType() const { return tileType; }
 
 private:
-  bool isContiguous() const {
+  static bool isContiguous(Value memref) {
     SmallVector<int64_t> strides;
     int64_t offset;
-    return succeeded(cast<MemRefType>(whole.getType())
+    return succeeded(cast<MemRefType>(memref.getType())
                          .getStridesAndOffset(strides, offset)) &&
            strides.back() == 1;
   }
@@ -213,24 +224,21 @@ void lowerLoad(ImplicitLocOpBuilder &b, TileLoadOp op, int64_t vectorBits) {
   TokenMover mover(b, op.getSource(), op.getInit(), op.getBatch(), op.getHead(),
                    op.getAt(), op.getDilation(), op.getTransposed(),
                    vectorBits);
-  int64_t channels = op.getSource().getType().getShape().back();
   forEachLane(b, op.getBox(), [&](ImplicitLocOpBuilder &b, const Lane &lane) {
     mover.forToken(
         b, lane,
         [&](ImplicitLocOpBuilder &b, ValueRange token) {
-          mover.forChannels(
-              b, channels,
-              [&](ImplicitLocOpBuilder &b, Value channel, int64_t width) {
-                Value value = mover.loadWhole(b, SmallVector<Value>(token),
-                                              channel, width);
-                mover.storeTile(b, mover.convert(b, value, true), lane.number,
-                                channel);
-              });
+          mover.forChannels(b, [&](ImplicitLocOpBuilder &b, Value channel,
+                                   int64_t width) {
+            Value value =
+                mover.loadWhole(b, SmallVector<Value>(token), channel, width);
+            mover.storeTile(b, mover.convert(b, value, true), lane.number,
+                            channel);
+          });
         },
         [&](ImplicitLocOpBuilder &b) {
           mover.forChannels(
-              b, channels,
-              [&](ImplicitLocOpBuilder &b, Value channel, int64_t width) {
+              b, [&](ImplicitLocOpBuilder &b, Value channel, int64_t width) {
                 mover.storeTile(b, buildZero(b, mover.getTileType(), width),
                                 lane.number, channel);
               });
@@ -253,8 +261,7 @@ void lowerStore(ImplicitLocOpBuilder &b, TileStoreOp op, int64_t vectorBits) {
         return;
       }
       mover.forChannels(
-          b, type.getShape().back(),
-          [&](ImplicitLocOpBuilder &b, Value channel, int64_t width) {
+          b, [&](ImplicitLocOpBuilder &b, Value channel, int64_t width) {
             Value value = mover.loadTile(b, lane.number, channel, width);
             mover.storeWhole(b, mover.convert(b, value, false),
                              SmallVector<Value>(token), channel);
@@ -288,10 +295,16 @@ struct NATileToLoops : mlir::na::impl::NATileToLoopsPassBase<NATileToLoops> {
   using NATileToLoopsPassBase::NATileToLoopsPassBase;
 
   void runOnOperation() override {
+    if (vectorBits < 64 || vectorBits > 4096 || vectorBits % 64 != 0) {
+      getOperation()->emitError("convert-na-tile-to-loops: vector-bits = ")
+          << int64_t(vectorBits)
+          << ", expected a multiple of 64 from 64 to 4096";
+      return signalPassFailure();
+    }
     SmallVector<Operation *> ops;
     getOperation()->walk([&](Operation *op) {
-      if (isa<TileLoadOp, TileStoreOp, TileWindowsOp, TileBiasOp,
-              TileScatterOp, TileGatherOp>(op))
+      if (isa<TileLoadOp, TileStoreOp, TileWindowsOp, TileBiasOp, TileScatterOp,
+              TileGatherOp>(op))
         ops.push_back(op);
     });
     for (Operation *op : ops) {

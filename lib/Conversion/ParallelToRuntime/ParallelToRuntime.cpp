@@ -1,5 +1,4 @@
-//===- ParallelToRuntime.cpp - Run parallel loops on the run time ---*- C++
-//-*-===//
+//===- ParallelToRuntime.cpp - Run parallel loops on the run time ---------===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -37,21 +36,22 @@ struct Bounds {
 
 class Outliner {
 public:
-  Outliner(ModuleOp module, Operation *loop, unsigned number)
-      : module(module), loop(loop), converter(loop->getContext()),
+  Outliner(SymbolTable &symbols, Operation *loop, unsigned number)
+      : symbols(symbols), loop(loop), converter(loop->getContext()),
         pointer(LLVM::LLVMPointerType::get(loop->getContext())),
         number(number) {}
 
-  void run();
+  LogicalResult run();
 
 private:
+  Type findUnknownType();
   Bounds getBounds(ImplicitLocOpBuilder &b);
   func::FuncOp buildFunction(ArrayRef<Value> captured, Type contextType,
                              const Bounds &bounds, ArrayRef<Value> counts);
   void moveBuffers(scf::ForOp iterations);
-  LLVM::LLVMFuncOp getRuntimeFunction();
+  FailureOr<LLVM::LLVMFuncOp> getRuntimeFunction();
 
-  ModuleOp module;
+  SymbolTable &symbols;
   Operation *loop;
   LLVMTypeConverter converter;
   Type pointer;
@@ -70,17 +70,45 @@ Bounds Outliner::getBounds(ImplicitLocOpBuilder &b) {
           llvm::to_vector_of<Value>(forall.getInductionVars())};
 }
 
-LLVM::LLVMFuncOp Outliner::getRuntimeFunction() {
-  if (auto existing = module.lookupSymbol<LLVM::LLVMFuncOp>(runtimeName))
-    return existing;
-  OpBuilder b(module.getBodyRegion());
+FailureOr<LLVM::LLVMFuncOp> Outliner::getRuntimeFunction() {
+  OpBuilder b(loop->getContext());
   Type count = b.getI64Type();
   auto type = LLVM::LLVMFunctionType::get(
       LLVM::LLVMVoidType::get(b.getContext()), {count, pointer, pointer});
-  return LLVM::LLVMFuncOp::create(b, module.getLoc(), runtimeName, type);
+  if (Operation *existing = symbols.lookup(runtimeName)) {
+    auto function = dyn_cast<LLVM::LLVMFuncOp>(existing);
+    if (function && function.getFunctionType() == type)
+      return function;
+    return existing->emitError("parallel-to-runtime: symbol '")
+           << runtimeName << "' is taken; expected an llvm.func of type "
+           << type;
+  }
+  auto function =
+      LLVM::LLVMFuncOp::create(b, symbols.getOp()->getLoc(), runtimeName, type);
+  symbols.insert(function, symbols.getOp()->getRegion(0).front().begin());
+  return function;
 }
 
-void Outliner::run() {
+/// The type of a value from outside that no structure can hold, if any.
+Type Outliner::findUnknownType() {
+  llvm::SetVector<Value> used;
+  getUsedValuesDefinedAbove(loop->getRegions(), used);
+  for (Value value : used)
+    if (!matchPattern(value, m_Constant()) &&
+        !converter.convertType(value.getType()))
+      return value.getType();
+  return {};
+}
+
+LogicalResult Outliner::run() {
+  if (Type unknown = findUnknownType()) {
+    loop->emitRemark("parallel-to-runtime: uses a value of type ")
+        << unknown << " from outside: stays sequential";
+    return success();
+  }
+  FailureOr<LLVM::LLVMFuncOp> runtime = getRuntimeFunction();
+  if (failed(runtime))
+    return failure();
   ImplicitLocOpBuilder b(loop->getLoc(), loop);
   Bounds bounds = getBounds(b);
 
@@ -135,9 +163,9 @@ void Outliner::run() {
   Value address =
       UnrealizedConversionCastOp::create(b, pointer, symbol).getResult(0);
   Value count = arith::IndexCastOp::create(b, b.getI64Type(), total);
-  LLVM::CallOp::create(b, getRuntimeFunction(),
-                       ValueRange{count, address, context});
+  LLVM::CallOp::create(b, *runtime, ValueRange{count, address, context});
   loop->erase();
+  return success();
 }
 
 func::FuncOp Outliner::buildFunction(ArrayRef<Value> captured, Type contextType,
@@ -152,6 +180,7 @@ func::FuncOp Outliner::buildFunction(ArrayRef<Value> captured, Type contextType,
       b, name,
       b.getFunctionType({b.getI64Type(), b.getI64Type(), pointer}, {}));
   function.setPrivate();
+  symbols.insert(function); // makes the name unique
   Block *entry = function.addEntryBlock();
   b.setInsertionPointToStart(entry);
 
@@ -204,8 +233,13 @@ func::FuncOp Outliner::buildFunction(ArrayRef<Value> captured, Type contextType,
   return function;
 }
 
-/// One allocation serves all iterations of a call.
+/// One allocation serves all iterations of a call. On the stack, one per
+/// iteration would pile up until the function returns.
 void Outliner::moveBuffers(scf::ForOp iterations) {
+  for (auto alloca : llvm::make_early_inc_range(
+           iterations.getBody()->getOps<memref::AllocaOp>()))
+    if (alloca->getNumOperands() == 0)
+      alloca->moveBefore(iterations);
   SmallVector<memref::AllocOp> allocs;
   for (auto alloc : iterations.getBody()->getOps<memref::AllocOp>())
     if (alloc->getNumOperands() == 0)
@@ -235,6 +269,7 @@ namespace {
 struct ParallelToRuntime
     : mlir::na::impl::ParallelToRuntimePassBase<ParallelToRuntime> {
   void runOnOperation() override {
+    SymbolTable symbols(getOperation());
     for (auto function :
          llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
       SmallVector<Operation *> loops;
@@ -245,7 +280,8 @@ struct ParallelToRuntime
         return WalkResult::skip();
       });
       for (auto [number, loop] : llvm::enumerate(loops))
-        Outliner(getOperation(), loop, number).run();
+        if (failed(Outliner(symbols, loop, number).run()))
+          return signalPassFailure();
     }
   }
 };

@@ -23,7 +23,7 @@ struct SetVectorWidth : mlir::na::impl::SetVectorWidthPassBase<SetVectorWidth> {
   void runOnOperation() override {
     if (vectorBits < 64 || vectorBits > 4096) {
       getOperation()->emitError("llvm-set-vector-width: vector-bits = ")
-          << vectorBits << ", expected 64 to 4096";
+          << int64_t(vectorBits) << ", expected 64 to 4096";
       return signalPassFailure();
     }
     getOperation()->walk([&](LLVM::LLVMFuncOp function) {

@@ -91,22 +91,23 @@ func.func @destination_lse_rank(%a: tensor<4x16xf32>, %b: tensor<4xf32>,
 
 // -----
 
-func.func @lse_type(%a: tensor<4x16xf32>, %b: tensor<4xf64>,
-                    %c: tensor<4x16xf32>) {
-  // expected-error @+1 {{'na.merge' op 'lses[0]' has element type 'f64', expected 'f32' (f32, or f64 for an f64 output)}}
+func.func @lse_type(%a: tensor<4x16xf32>, %b: tensor<4x16xf32>,
+                    %c: tensor<4xf32>, %d: tensor<4xf64>,
+                    %e: tensor<4x16xf32>) {
+  // expected-error @+1 {{'na.merge' op 'lses[1]' has element type 'f64', expected 'f32' (as 'lses[0]')}}
   %0 = na.merge
-      ins(%a : tensor<4x16xf32>)
-      lses(%b : tensor<4xf64>)
-      outs(%c : tensor<4x16xf32>)
+      ins(%a, %b : tensor<4x16xf32>, tensor<4x16xf32>)
+      lses(%c, %d : tensor<4xf32>, tensor<4xf64>)
+      outs(%e : tensor<4x16xf32>)
       -> tensor<4x16xf32>
   return
 }
 
 // -----
 
-func.func @lse_type_f64(%a: tensor<4x16xf64>, %b: tensor<4xf64>,
-                        %c: tensor<4x16xf64>, %d: tensor<4xf32>) {
-  // expected-error @+1 {{'na.merge' op 'lse' has element type 'f32', expected 'f64' (f32, or f64 for an f64 output)}}
+func.func @destination_lse_type(%a: tensor<4x16xf64>, %b: tensor<4xf64>,
+                                %c: tensor<4x16xf64>, %d: tensor<4xf32>) {
+  // expected-error @+1 {{'na.merge' op 'lse' has element type 'f32', expected 'f64' (as 'lses[0]')}}
   %0:2 = na.merge
       ins(%a : tensor<4x16xf64>)
       lses(%b : tensor<4xf64>)

@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Interfaces/TilingInterface.h"
@@ -114,5 +115,50 @@ TEST_F(TilingTest, PartsThatAreNoTile) {
   // Two query heads of a group of three; half of the tokens.
   EXPECT_FALSE(fuse(queryProducer, {1, 0, 2}));
   EXPECT_FALSE(fuse(queryProducer, {1, 4, 0}));
+}
+// A slice of a result says which heads it needs; a slice that needs parts of
+// two groups, or a part of the tokens, is refused.
+TEST_F(TilingTest, SlicesOfTheResult) {
+  module = parseSourceString<ModuleOp>(R"mlir(
+func.func @f(%q: tensor<2x8x8x16xf32>, %k: tensor<2x8x2x16xf32>)
+    -> tensor<2x8x8x16xf32> {
+  %a = na.attention
+      ins(%q, %k, %k : tensor<2x8x8x16xf32>, tensor<2x8x2x16xf32>,
+                       tensor<2x8x2x16xf32>)
+      outs(%q : tensor<2x8x8x16xf32>) window(<size = [3]>)
+      -> tensor<2x8x8x16xf32>
+  return %a : tensor<2x8x8x16xf32>
+}
+)mlir",
+                                       &context);
+  ASSERT_TRUE(module);
+  TilingInterface tiling;
+  module->walk([&](AttentionOp op) {
+    tiling = cast<TilingInterface>(op.getOperation());
+  });
+  OpBuilder builder(tiling);
+  auto keyHeads = [&](ArrayRef<int64_t> offsets,
+                      ArrayRef<int64_t> sizes) -> std::pair<int64_t, int64_t> {
+    FailureOr<TilingResult> result = tiling.generateResultTileValue(
+        builder, 0, getAsIndexOpFoldResult(&context, offsets),
+        getAsIndexOpFoldResult(&context, sizes));
+    if (failed(result))
+      return {-1, -1};
+    auto op = cast<AttentionOp>(result->tiledOps.front());
+    auto slice = op.getKey().getDefiningOp<tensor::ExtractSliceOp>();
+    return {slice.getStaticOffset(2), slice.getStaticSize(2)};
+  };
+  using Heads = std::pair<int64_t, int64_t>;
+  EXPECT_EQ(keyHeads({0, 0, 0, 0}, {2, 8, 8, 16}), Heads(0, 2));
+  EXPECT_EQ(keyHeads({0, 0, 4, 0}, {2, 8, 4, 16}), Heads(1, 1));
+  EXPECT_EQ(keyHeads({0, 0, 6, 0}, {2, 8, 2, 16}), Heads(1, 1));
+  EXPECT_EQ(keyHeads({0, 0, 3, 0}, {2, 8, 1, 16}), Heads(0, 1));
+  Heads refused(-1, -1);
+  EXPECT_EQ(keyHeads({0, 0, 3, 0}, {2, 8, 2, 16}), refused);
+  EXPECT_EQ(keyHeads({0, 0, 2, 0}, {2, 8, 4, 16}), refused);
+  EXPECT_EQ(keyHeads({0, 0, 0, 0}, {2, 8, 3, 16}), refused);
+  EXPECT_EQ(keyHeads({0, 4, 0, 0}, {2, 4, 8, 16}), refused);
+  EXPECT_EQ(keyHeads({0, 0, 0, 0}, {2, 8, 8, 8}), refused);
+  EXPECT_TRUE(succeeded(verify(*module)));
 }
 } // namespace

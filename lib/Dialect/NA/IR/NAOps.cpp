@@ -313,7 +313,7 @@ LogicalResult MergeOp::verify() {
     names.push_back("outputs[" + std::to_string(i) + "]");
     names.push_back("lses[" + std::to_string(i) + "]");
   }
-  Type statistic = accumulatorType(output.type.getElementType());
+  Type statistic = shaped(getLses()[0]).getElementType();
   SmallVector<Named> shapes = {output}, statistics;
   for (auto [i, part, lse] : llvm::enumerate(getOutputs(), getLses())) {
     shapes.push_back({names[2 * i], shaped(part)});
@@ -326,8 +326,7 @@ LogicalResult MergeOp::verify() {
       return failure();
   for (Named lse : statistics)
     if (failed(verifyRank(op, lse, rank - 1, "that of 'output' without Dv")) ||
-        failed(verifyElementType(op, lse, statistic,
-                                 "f32, or f64 for an f64 output")))
+        failed(verifyElementType(op, lse, statistic, "as 'lses[0]'")))
       return failure();
   for (int64_t dim = 0; dim < rank; ++dim) {
     SmallVector<DimOf> dims;

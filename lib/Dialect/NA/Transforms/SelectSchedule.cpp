@@ -1,5 +1,4 @@
-//===- SelectSchedule.cpp - Attach a schedule by the cost model ---*- C++
-//-*-===//
+//===- SelectSchedule.cpp - Attach a schedule by the cost model -----------===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -69,14 +68,16 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
     problem.valueDim = channels(cast<ShapedType>(values.getType()));
     problem.tileElementBytes = type.getElementType().isF64() ? 8 : 4;
 
+    // The model is for tiles that a schedule can hold.
     ::na::schedule::Tiling fixed;
     fixed.queryTile.assign(queryTile.begin(), queryTile.end());
     fixed.keyTile.assign(keyTile.begin(), keyTile.end());
+    std::vector<int64_t> ones(window.getRank(), 1);
+    if (!getSchedule(op, queryTile.empty() ? ones : fixed.queryTile,
+                     keyTile.empty() ? ones : fixed.keyTile))
+      return failure();
     ::na::schedule::Tiling tiling = ::na::schedule::searchCpu(problem, fixed);
-    auto schedule = ScheduleAttr::getChecked(
-        [&] { return op.emitOpError(); }, op.getContext(), StringRef(target),
-        ArrayRef<int64_t>(tiling.queryTile), ArrayRef<int64_t>(tiling.keyTile),
-        ArrayRef<int64_t>(), int64_t(0));
+    ScheduleAttr schedule = getSchedule(op, tiling.queryTile, tiling.keyTile);
     if (!schedule)
       return failure();
     op.setScheduleAttr(schedule);
@@ -84,6 +85,14 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
       op.emitRemark() << "schedule " << Attribute(schedule) << ": "
                       << ::na::schedule::predictCpu(problem, tiling).describe();
     return success();
+  }
+
+  /// The schedule with these tiles; null after an error if they are illegal.
+  ScheduleAttr getSchedule(Operation *op, ArrayRef<int64_t> query,
+                           ArrayRef<int64_t> key) {
+    return ScheduleAttr::getChecked([&] { return op->emitOpError(); },
+                                    op->getContext(), StringRef(target), query,
+                                    key, ArrayRef<int64_t>(), int64_t(0));
   }
 
   LogicalResult checkTile(Operation *op, StringRef name,
@@ -95,11 +104,6 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
       return op->emitOpError()
              << "na-select-schedule: '" << name << "' has " << tile.size()
              << " entries, expected " << rank << " (one per axis)";
-    for (auto [axis, extent] : llvm::enumerate(tile))
-      if (extent < 1)
-        return op->emitOpError()
-               << "na-select-schedule: '" << name << "'[" << axis
-               << "] = " << extent << ", expected at least 1";
     return success();
   }
 };

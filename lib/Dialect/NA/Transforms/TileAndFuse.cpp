@@ -1,5 +1,4 @@
-//===- TileAndFuse.cpp - Tile na.attention with the softmax fused in ---*- C++
-//-*-===//
+//===- TileAndFuse.cpp - Tile na.attention with the softmax fused in ------===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- TileGrid.cpp - Query tiles, key tiles and their window arithmetic ---*-
-// C++ -*-===//
+//===- TileGrid.cpp - Query tiles, key tiles and their window arithmetic --===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

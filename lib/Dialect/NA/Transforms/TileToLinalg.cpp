@@ -11,7 +11,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/WalkPatternRewriteDriver.h"
 
 #include <limits>
 
@@ -111,8 +111,7 @@ struct TileToLinalg : mlir::na::impl::NATileToLinalgBase<TileToLinalg> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<LowerMask>(&getContext());
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
-      signalPassFailure();
+    walkAndApplyPatterns(getOperation(), std::move(patterns));
   }
 };
 

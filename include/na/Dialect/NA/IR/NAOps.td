@@ -79,6 +79,13 @@ def NA_AttentionOp : NA_StructuredOp<"attention",
     tile visits the key (0 * NaN in the second product), never another batch
     or head.
 
+    Canonicalization keeps every finite result bit for bit. Where a query sees
+    only itself (all window sizes 1, no additional keys, as many key heads as
+    query heads, no LSE) the output becomes `value`, also for logits that are
+    not finite.
+
+    Tiling (`TilingInterface`): the loops are the batch and the key heads.
+
     Errors: wrong ranks or shapes, mixed element types, `Hkv` not dividing
     `Hq`, window * dilation above a static length.
 
@@ -264,12 +271,12 @@ def NA_MergeOp : NA_StructuredOp<"merge",
     | operand | shape | element type |
     |---|---|---|
     | `outputs` (one or more) | any `[.., Dv]`, all equal | any of the four floats |
-    | `lses` (as many) | the outputs' without `Dv` | f32; f64 for an f64 `output` |
+    | `lses` (as many) | the outputs' without `Dv` | f32 or f64, all the same |
     | `output` | as `outputs` | any of the four floats |
     | `lse` (optional) | as `lses` | as `lses` |
 
-    Errors: no part, unequal numbers of outputs and LSEs, unequal shapes, LSEs
-    of another type than stated.
+    Errors: no part, unequal numbers of outputs and LSEs, unequal shapes or
+    types of LSEs.
 
     Example:
 

@@ -86,10 +86,37 @@ def NATileToLinalg : Pass<"na-tile-to-linalg"> {
 def NAHoistTileBuffers : Pass<"na-hoist-tile-buffers"> {
   let summary = "Allocate tiles once per parallel iteration";
   let description = [{
-    Moves allocations of static size out of the sequential loops and branches
-    of an outermost parallel loop to the start of its body, so that nothing is
-    allocated in inner loops. Buffers that a loop carries, or that leave their
-    block, stay where they are.
+    Moves allocations of static size out of the `scf.for` loops and `scf.if`
+    branches inside a parallel loop to the start of its body, so that nothing
+    is allocated in inner loops. Buffers that a loop carries, that are freed
+    already, or that leave their block, stay where they are.
+
+    Example: `-na-hoist-tile-buffers` turns
+
+    ```mlir
+    scf.forall (%i) in (8) {
+      scf.for %j = %c0 to %n step %c1 {
+        %tile = memref.alloc() : memref<16x32xf32>
+        linalg.fill ins(%zero : f32) outs(%tile : memref<16x32xf32>)
+        ..
+      }
+    }
+    ```
+
+    into
+
+    ```mlir
+    scf.forall (%i) in (8) {
+      %tile = memref.alloc() : memref<16x32xf32>
+      scf.for %j = %c0 to %n step %c1 {
+        linalg.fill ins(%zero : f32) outs(%tile : memref<16x32xf32>)
+        ..
+      }
+    }
+    ```
+
+    Whoever frees the buffers does it after this pass: the pipelines run
+    upstream's buffer deallocation next.
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }

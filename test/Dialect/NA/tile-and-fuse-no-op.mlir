@@ -1,0 +1,41 @@
+// RUN: na-opt %s -na-tile-and-fuse -verify-diagnostics | FileCheck %s
+
+// The other operations of the dialect are not this pass's.
+// CHECK-LABEL: func @others
+// CHECK-NEXT:    na.qk
+// CHECK-NEXT:    na.av
+// CHECK-NEXT:    return
+func.func @others(%q: memref<1x9x1x8xf32>, %w: memref<1x9x1x3xf32>,
+                  %o: memref<1x9x1x8xf32>) {
+  na.qk ins(%q, %q : memref<1x9x1x8xf32>, memref<1x9x1x8xf32>)
+        outs(%w : memref<1x9x1x3xf32>) window(<size = [3]>)
+  na.av ins(%w, %q : memref<1x9x1x3xf32>, memref<1x9x1x8xf32>)
+        outs(%o : memref<1x9x1x8xf32>) window(<size = [3]>)
+  return
+}
+
+// Tiles need heads and channels as numbers; the naive lowering does not.
+// CHECK-LABEL: func @dynamic_heads
+// CHECK-NEXT:    na.attention
+// CHECK-NOT:     scf.forall
+// CHECK:         return
+func.func @dynamic_heads(%q: memref<1x9x?x8xf32>, %o: memref<1x9x?x8xf32>) {
+  // expected-remark @+1 {{heads, head dim or value dim is dynamic: left for the naive lowering}}
+  na.attention
+    ins(%q, %q, %q : memref<1x9x?x8xf32>, memref<1x9x?x8xf32>, memref<1x9x?x8xf32>)
+    outs(%o : memref<1x9x?x8xf32>) window(<size = [3]>)
+    {schedule = #na.schedule<target = "cpu", query_tile = [4], key_tile = [3]>}
+  return
+}
+
+// CHECK-LABEL: func @dynamic_value_dim
+// CHECK-NEXT:    na.attention
+// CHECK:         return
+func.func @dynamic_value_dim(%q: memref<1x9x1x8xf32>, %v: memref<1x9x1x?xf32>) {
+  // expected-remark @+1 {{heads, head dim or value dim is dynamic: left for the naive lowering}}
+  na.attention
+    ins(%q, %q, %v : memref<1x9x1x8xf32>, memref<1x9x1x8xf32>, memref<1x9x1x?xf32>)
+    outs(%v : memref<1x9x1x?xf32>) window(<size = [3]>)
+    {schedule = #na.schedule<target = "cpu", query_tile = [4], key_tile = [3]>}
+  return
+}
