@@ -28,6 +28,21 @@ func.func @dynamic_heads(%q: memref<1x9x?x8xf32>, %o: memref<1x9x?x8xf32>) {
   return
 }
 
+// Positions on tiles have 32 bits.
+// CHECK-LABEL: func @long_axis
+// CHECK-NEXT:    na.attention
+// CHECK-NOT:     scf.forall
+// CHECK:         return
+func.func @long_axis(%q: memref<1x3000000000x1x8xf32>) {
+  // expected-remark @+1 {{an axis is longer than 2^30 times its dilation: left for the naive lowering}}
+  na.attention
+    ins(%q, %q, %q : memref<1x3000000000x1x8xf32>, memref<1x3000000000x1x8xf32>,
+                     memref<1x3000000000x1x8xf32>)
+    outs(%q : memref<1x3000000000x1x8xf32>) window(<size = [3], dilation = [2]>)
+    {schedule = #na.schedule<target = "cpu", query_tile = [4], key_tile = [3]>}
+  return
+}
+
 // CHECK-LABEL: func @dynamic_value_dim
 // CHECK-NEXT:    na.attention
 // CHECK:         return

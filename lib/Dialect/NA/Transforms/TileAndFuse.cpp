@@ -298,6 +298,12 @@ struct TileAndFuse : mlir::na::impl::NATileAndFuseBase<TileAndFuse> {
                       "naive lowering");
         continue;
       }
+      if (!hasNarrowPositions(op.getWindow(),
+                              cast<MemRefType>(op.getQuery().getType()))) {
+        op.emitRemark("an axis is longer than 2^30 times its dilation: left "
+                      "for the naive lowering");
+        continue;
+      }
       rewriter.setInsertionPoint(op);
       AttentionTiler(op).run(rewriter);
     }

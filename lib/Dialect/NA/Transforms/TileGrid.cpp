@@ -26,6 +26,16 @@ SmallVector<Value> mlir::na::getValues(OpBuilder &builder, Location loc,
   });
 }
 
+bool mlir::na::hasNarrowPositions(WindowAttr window, MemRefType tokens) {
+  // A key tile may reach beyond the end by its own length, which is far less.
+  constexpr int64_t largest = int64_t(1) << 30;
+  for (int64_t axis = 0; axis < window.getRank(); ++axis)
+    if (!tokens.isDynamicDim(axis + 1) &&
+        tokens.getDimSize(axis + 1) / window.getDilation()[axis] > largest)
+      return false;
+  return true;
+}
+
 int64_t TileGrid::getNumQueries() const { return llvm::product_of(queryTile); }
 
 int64_t TileGrid::getNumKeys() const { return llvm::product_of(keyTile); }

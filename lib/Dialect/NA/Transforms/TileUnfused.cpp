@@ -202,7 +202,10 @@ struct TileUnfused : mlir::na::impl::NATileUnfusedBase<TileUnfused> {
                      void (*build)(OpTy, RewriterBase &)) {
     if (failed(checkTileable(op)))
       return failure();
-    if (hasStaticChannels(rows, tokens, rowChannels))
+    if (!hasNarrowPositions(op.getWindow(), cast<MemRefType>(tokens.getType())))
+      op.emitRemark("an axis is longer than 2^30 times its dilation: left for "
+                    "the naive lowering");
+    else if (hasStaticChannels(rows, tokens, rowChannels))
       build(op, rewriter);
     else
       op.emitRemark("heads, head dim or value dim is dynamic: left for the "

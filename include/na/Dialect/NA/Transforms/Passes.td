@@ -70,7 +70,8 @@ def NATileAndFuse : Pass<"na-tile-and-fuse"> {
     statistics run along the queries' lanes.
 
     Tiles come from the operation's schedule. Operations with dynamic heads,
-    head dim or value dim are left for `convert-na-to-loops`, with a remark.
+    head dim or value dim, or with an axis of more than 2^30 tokens in a residue
+    class, are left for `convert-na-to-loops`, with a remark.
 
     Example, with arithmetic and types left out:
 

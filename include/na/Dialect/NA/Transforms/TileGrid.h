@@ -90,6 +90,10 @@ private:
   TypedValue<MemRefType> tokens;
 };
 
+/// Whether the positions of residue classes fit 32 bits, as operations on tiles
+/// need it. Lengths that are not known are trusted to.
+bool hasNarrowPositions(WindowAttr window, MemRefType tokens);
+
 /// The SSA values of one field of all axes, e.g. the first query's coordinate;
 /// constants are built by `builder`.
 SmallVector<Value> getValues(OpBuilder &builder, Location loc,
