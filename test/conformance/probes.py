@@ -62,7 +62,8 @@ class Maker:
             tiles = (None, None)
         elif tiles is None:
             tiles = random_tiles(self.rng(), data.problem)
-        return Job(data, self.pipeline, *tiles, threads=1 + self.number % 3)
+        threads = 1 + self.number % 3
+        return Job(data, self.pipeline, *tiles, threads=threads, opt_level=1)
 
     def data(self, problem, make=random_inputs):
         self.number += 1
