@@ -161,7 +161,9 @@ def _run_jobs(settings, jobs, arguments, folder):
                     None if result["ok"] else "error: " + result.get("error", "none")
                 )
                 if result["ok"]:
-                    seconds[start] = result["compile_s"]["total"] + result["first_run_s"]
+                    seconds[start] = (
+                        result["compile_s"]["total"] + result["first_run_s"]
+                    )
                 start += 1
             code = process.close()
             stderr.seek(0)
@@ -231,8 +233,7 @@ def _run_chunk(settings, tests):
                         os.remove(path)
             if message:
                 commands = [
-                    _command(settings, jobs[i], folders[id(jobs[i].data)])
-                    for i in mine
+                    _command(settings, jobs[i], folders[id(jobs[i].data)]) for i in mine
                 ]
                 failures.append(Failure(test.name, message, commands))
         for job in jobs:

@@ -25,6 +25,7 @@ import datetime
 import itertools
 import os
 import re
+import shutil
 import sys
 import tempfile
 import time
@@ -238,8 +239,10 @@ def parse_arguments():
         setattr(options, name, [item for item in allowed if item in chosen])
     if options.seed is None:
         options.seed = int(datetime.date.today().strftime("%Y%m%d"))
-    if not options.list and not os.access(options.na_run, os.X_OK):
+    found = shutil.which(options.na_run)
+    if not options.list and not found:
         parser.error(f"--na-run: cannot run '{options.na_run}'")
+    options.na_run = found
     return options
 
 
