@@ -37,14 +37,31 @@ static Error checkImage(std::string_view image, const std::string &name) {
                        "'" + name + "' is an empty image");
   if (image.substr(0, 4) == "\x7f"
                             "ELF") {
-    // 64-bit ELF: section headers at byte 40, their size and count at 58.
+    // The 64-bit ELF header has the places of the program and section headers
+    // at bytes 32 and 40, their sizes and counts from byte 54 on.
     if (image.size() < 64)
       return truncated("cubin");
-    const uint64_t start = readAt<uint64_t>(image, 40);
-    const uint64_t length =
-        uint64_t(readAt<uint16_t>(image, 58)) * readAt<uint16_t>(image, 60);
-    if (start > image.size() || length > image.size() - start)
+    auto fits = [&](uint64_t start, uint64_t length) {
+      return start <= image.size() && length <= image.size() - start;
+    };
+    const uint64_t segments = readAt<uint64_t>(image, 32);
+    const uint64_t sections = readAt<uint64_t>(image, 40);
+    const uint64_t segmentBytes = readAt<uint16_t>(image, 54);
+    const uint64_t segmentCount = readAt<uint16_t>(image, 56);
+    const uint64_t sectionBytes = readAt<uint16_t>(image, 58);
+    const uint64_t sectionCount = readAt<uint16_t>(image, 60);
+    if (!fits(segments, segmentBytes * segmentCount) ||
+        !fits(sections, sectionBytes * sectionCount) ||
+        (sectionCount && sectionBytes < 64))
       return truncated("cubin");
+    // A section of type 8 (no bits) takes no place in the file.
+    for (uint64_t i = 0; i < sectionCount; ++i) {
+      const uint64_t header = sections + i * sectionBytes;
+      if (readAt<uint32_t>(image, header + 4) != 8 &&
+          !fits(readAt<uint64_t>(image, header + 24),
+                readAt<uint64_t>(image, header + 32)))
+        return truncated("cubin");
+    }
     return Error::success();
   }
   constexpr uint32_t fatbinMagic = 0xBA55ED50;
