@@ -1,0 +1,26 @@
+//===- FakeCuda.h - Controls of the driver library without a GPU -*- C++
+//-*-===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NA_UNITTESTS_RUNTIME_FAKECUDA_H
+#define NA_UNITTESTS_RUNTIME_FAKECUDA_H
+
+extern "C" {
+/// Makes the next call of the symbol `function` return `code`.
+void fakeFail(const char *function, int code);
+void fakeClearCalls();
+/// How often the symbol `function` was called since fakeClearCalls.
+int fakeCalls(const char *function);
+/// How many contexts the calling thread has on its stack.
+int fakeContextDepth();
+/// How many streams, events and modules there are.
+int fakeObjects();
+/// How often the primary context of `device` is retained.
+int fakeRetained(int device);
+}
+
+#endif // NA_UNITTESTS_RUNTIME_FAKECUDA_H
