@@ -93,7 +93,9 @@ def peers_of(torch, p, arrays):
         block_mask = create_block_mask(
             lambda b, h, qi, ki: visible(qi, ki), None, None, tokens, tokens,
             device="cpu")
-        compiled = torch.compile(flex_attention)
+        # One compilation per problem, for its sizes.
+        torch._dynamo.reset()
+        compiled = torch.compile(flex_attention, dynamic=False)
         peers["flex (compiled)"] = lambda: compiled(q, k, v,
                                                     block_mask=block_mask)
     return peers

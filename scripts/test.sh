@@ -39,7 +39,8 @@ conformance_tests() {
   local mode="--sample"
   [[ $full == no ]] || mode="--full"
   "$VENV/bin/python3" test/conformance/run.py "$mode" --jobs "$JOBS" \
-    --na-run "$BUILD/bin/na-run" 2>&1 | tee "$reports/conformance.log"
+    --na-run "$BUILD/bin/na-run" --keep "$reports/conformance-failed" 2>&1 |
+    tee "$reports/conformance.log"
 }
 portable_tools() {
   "$ROOT/scripts/check-portable.sh" 2>&1 | tee "$reports/portable.log"

@@ -52,11 +52,14 @@ static VectorUnit getVectorUnit(const CPUPipelineOptions &options) {
 /// Bufferizes the whole module; function arguments and results become memrefs
 /// of identity layout.
 static void addBufferization(OpPassManager &pm) {
-  // Arithmetic on whole tensors has no bufferization of its own.
+  // Softmax and arithmetic on whole tensors have no bufferization of their own.
+  pm.addPass(createDecomposeAggregatesPass());
   pm.addNestedPass<func::FuncOp>(createConvertElementwiseToLinalgPass());
   pm.addPass(bufferization::createEmptyTensorEliminationPass());
   bufferization::OneShotBufferizePassOptions options;
   options.bufferizeFunctionBoundaries = true;
+  // A loop over layers carries a tensor that every layer makes anew.
+  options.allowReturnAllocsFromLoops = true;
   options.functionBoundaryTypeConversion =
       bufferization::LayoutMapOption::IdentityLayoutMap;
   pm.addPass(bufferization::createOneShotBufferizePass(options));
@@ -137,6 +140,7 @@ void mlir::na::buildCPUToLLVMPipeline(OpPassManager &pm,
   pm.addPass(createConvertFuncToLLVMPass());
   pm.addPass(createUBToLLVMConversionPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
+  pm.addPass(createCheckLoweredPass());
   SetVectorWidthPassOptions width;
   width.vectorBits = getVectorUnit(options).bits;
   pm.addPass(createSetVectorWidthPass(width));

@@ -62,7 +62,8 @@ class Maker:
             tiles = (None, None)
         elif tiles is None:
             tiles = random_tiles(self.rng(), data.problem)
-        return Job(data, self.pipeline, *tiles, threads=1 + self.number % 3)
+        threads = 1 + self.number % 3
+        return Job(data, self.pipeline, *tiles, threads=threads, opt_level=1)
 
     def data(self, problem, make=random_inputs):
         self.number += 1
@@ -472,9 +473,7 @@ def shifted_logits(maker):
             message = compare(b["o"], a["o"], "o", problem.dtype)
         else:
             message = differs(b["o"], a["o"], "o")
-        return message or compare(
-            b["lse"], a["lse"] + constant, "lse", problem.dtype
-        )
+        return message or compare(b["lse"], a["lse"] + constant, "lse", problem.dtype)
 
     def make(problem, rng, value):
         made = random_inputs(problem, rng)
@@ -572,8 +571,11 @@ def not_finite(maker):
         _, expected = data.expected()
         repeat = problem.heads // problem.kv_heads
         for batch, head in np.ndindex(problem.batch, problem.heads):
-            spoiled = [(n, v) for b, h, n, v in SPOILED if (b, h * repeat) == (
-                batch, head // repeat * repeat)]
+            spoiled = [
+                (n, v)
+                for b, h, n, v in SPOILED
+                if (b, h * repeat) == (batch, head // repeat * repeat)
+            ]
             may = np.zeros(problem.tokens, bool)
             if spoiled:
                 may = reach[:, key]
@@ -612,15 +614,11 @@ def not_finite(maker):
     ]
     for number, (problem, query_tile, key_tile) in enumerate(cases):
         tokens = problem.tokens
-        for dtype, key in zip(
-            ("f32", "bf16", "f64"), (tokens // 2 + 1, 0, tokens - 1)
-        ):
+        for dtype, key in zip(("f32", "bf16", "f64"), (tokens // 2 + 1, 0, tokens - 1)):
             small = problem.replace(
                 batch=3, heads=4, kv_heads=2, head_dim=8, value_dim=9, dtype=dtype
             )
-            data = maker.data(
-                small, lambda p, rng, key=key: make(p, rng, key)
-            )
+            data = maker.data(small, lambda p, rng, key=key: make(p, rng, key))
             reach = problem.mask()
             if maker.pipeline != "naive":
                 reach = visited(problem, query_tile, key_tile)
@@ -688,10 +686,18 @@ def edges(maker):
         "gpu-tile-2d": (Problem([20, 23], [9, 12]), [8, 16], [16, 11]),
         "gpu-tile-3d": (Problem([7, 9, 11], [3, 4, 5]), [4, 4, 8], [4, 4, 11]),
         "uneven-classes": (Problem([29], [4], dilation=[6]), [4], [3]),
-        "uneven-classes-2d": (Problem([17, 19], [3, 4], [2, 1], [4, 3]), [2, 4], [2, 3]),
+        "uneven-classes-2d": (
+            Problem([17, 19], [3, 4], [2, 1], [4, 3]),
+            [2, 4],
+            [2, 3],
+        ),
         "empty-last-tile": (Problem([41], [5], dilation=[8]), [5], [2]),
         "full-dilation": (Problem([42], [7], [3], [6]), [3], [4]),
-        "full-dilation-2d": (Problem([12, 20], [4, 5], dilation=[3, 4]), [2, 2], [3, 5]),
+        "full-dilation-2d": (
+            Problem([12, 20], [4, 5], dilation=[3, 4]),
+            [2, 2],
+            [3, 5],
+        ),
         "even-windows": (Problem([14, 15], [4, 6], [2, 3]), [3, 4], [5, 2]),
         "even-causal": (Problem([27], [8], [4], causal=[True]), [6], [3]),
         "ragged-stride": (Problem([23], [9], [7]), [5], [4]),

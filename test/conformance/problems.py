@@ -191,7 +191,7 @@ def eighths(rng, shape, low=-3, high=3):
     Every type holds them exactly, and dot products of up to 512 of them are
     exact in f32, so that large logits carry no error into the results.
     """
-    return rng.integers(8 * low, 8 * high, shape, endpoint=True) / 8
+    return rng.integers(int(8 * low), int(8 * high), shape, endpoint=True) / 8
 
 
 def random_inputs(problem, rng):
@@ -204,8 +204,13 @@ def random_inputs(problem, rng):
             values[name] = eighths(rng, shape, 1, 2)
         elif name == "bias":
             values[name] = eighths(rng, shape, -2, 2)
-        else:
+        elif name in ("v", "ev"):
             values[name] = eighths(rng, shape)
+        else:
+            # About as wide as the standard normal distribution. Scaled logits of
+            # wider ones round by more than an LSE may be off where the scale is
+            # not a power of two.
+            values[name] = eighths(rng, shape, -1.75, 1.75)
     return values
 
 

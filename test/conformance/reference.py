@@ -86,9 +86,7 @@ class _Windows:
             groups = {}
             for query, keys in enumerate(visible(*args)):
                 groups.setdefault(tuple(keys), []).append(query)
-            self.axes.append(
-                [(np.array(q), np.array(k)) for k, q in groups.items()]
-            )
+            self.axes.append([(np.array(q), np.array(k)) for k, q in groups.items()])
 
     def count(self):
         """The number of groups."""

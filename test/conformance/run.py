@@ -25,6 +25,7 @@ import datetime
 import itertools
 import os
 import re
+import shutil
 import sys
 import tempfile
 import time
@@ -66,7 +67,8 @@ def reason_to_leave_out(problem, pipeline, seconds):
 
 def entry_tests(entry, options, seconds, left_out):
     for number, pipeline in enumerate(options.pipelines):
-        limit = LARGE_SECONDS if entry.large and pipeline == "fused" else seconds
+        large = entry.large and pipeline == "fused"
+        limit = max(seconds, LARGE_SECONDS) if large else seconds
         why = reason_to_leave_out(entry.data.problem, pipeline, limit)
         if why:
             left_out[why] += 1
@@ -95,7 +97,8 @@ def all_entries(options):
             for dtype in ("f32", "bf16") + (("f16", "f64") if number == extra else ()):
                 seed = [int(rng.integers(1 << 30))]
                 data = Data(with_dtype(problem, dtype), seed)
-                yield Entry(f"{label}/{dtype}", data, number == extra and dtype == "f32")
+                large = not options.limit and number == extra and dtype == "f32"
+                yield Entry(f"{label}/{dtype}", data, large)
 
 
 def sample_entries(options):
@@ -115,7 +118,7 @@ def sample_entries(options):
 
 def problem_tests(options):
     entries = all_entries(options) if options.full else sample_entries(options)
-    seconds = FULL_SECONDS if options.full else SAMPLE_SECONDS
+    seconds = options.limit or (FULL_SECONDS if options.full else SAMPLE_SECONDS)
     left_out = collections.Counter()
     tests = {}
     for entry in entries:
@@ -161,6 +164,13 @@ def parse_arguments():
         "--full", action="store_true", help="every variant that is feasible"
     )
     parser.add_argument(
+        "--limit",
+        type=float,
+        metavar="SECONDS",
+        help="leave out problems whose execution is estimated to take longer "
+        f"(default: {SAMPLE_SECONDS}, with --full {FULL_SECONDS})",
+    )
+    parser.add_argument(
         "--sweep",
         type=number(0),
         default=SWEEP,
@@ -198,9 +208,9 @@ def parse_arguments():
     parser.add_argument(
         "--opt-level",
         type=int,
-        default=3,
         choices=range(4),
-        help="LLVM's optimization level (default: %(default)s)",
+        help="LLVM's optimization level (default: 3, for the probes 1: they are "
+        "many, and what they look at is decided before LLVM)",
     )
     parser.add_argument(
         "--keep",
@@ -229,8 +239,10 @@ def parse_arguments():
         setattr(options, name, [item for item in allowed if item in chosen])
     if options.seed is None:
         options.seed = int(datetime.date.today().strftime("%Y%m%d"))
-    if not options.list and not os.access(options.na_run, os.X_OK):
+    found = shutil.which(options.na_run)
+    if not options.list and not found:
         parser.error(f"--na-run: cannot run '{options.na_run}'")
+    options.na_run = found
     return options
 
 
@@ -245,7 +257,6 @@ def main():
     os.makedirs(folder, exist_ok=True)
     settings = Settings(
         na_run=options.na_run,
-        opt_level=options.opt_level,
         workers=options.jobs,
         keep=folder,
     )
@@ -261,6 +272,9 @@ def main():
     passed = failed = 0
     for part in options.parts:
         tests = makers[part]()
+        if options.opt_level is not None:
+            for job in itertools.chain.from_iterable(test.jobs for test in tests):
+                job.opt_level = options.opt_level
         if options.only:
             tests = [test for test in tests if re.search(options.only, test.name)]
         if options.list:

@@ -87,6 +87,10 @@ def LinalgToVectorLoopsPass : Pass<"linalg-to-vector-loops"> {
     reduction (the sum or maximum of each row), vectors run along the
     reduction and are combined at the end, in an order of their own.
 
+    Values of type f16 and bf16 are computed in f32 and rounded when they are
+    stored, sums once after the reductions. A product that is added to is fused
+    with the sum.
+
     Large operations outside of any parallel loop get an outermost
     `scf.parallel`, over their outer dimensions or over panels of rows.
 
@@ -97,11 +101,34 @@ def LinalgToVectorLoopsPass : Pass<"linalg-to-vector-loops"> {
     Operations of other forms (dynamic shapes, a reduction as last output
     dimension, indices that are not dimensions, strided lanes) are left alone.
 
-    Example: `linalg.matmul` of 6x64 by 64x32 becomes, with
-    `vector-bits=512 registers=32`, one `scf.for` over the 64 with twelve
-    `vector<16xf32>` accumulators.
+    Example: with `vector-bits=256 registers=16`
 
-    Errors: option values outside their ranges.
+    ```mlir
+    linalg.matmul ins(%a, %b : memref<1x64xf32>, memref<64x16xf32>)
+                  outs(%c : memref<1x16xf32>)
+    ```
+
+    becomes (canonicalised)
+
+    ```mlir
+    %0 = vector.load %c[%c0, %c0] : memref<1x16xf32>, vector<8xf32>
+    %1 = vector.load %c[%c0, %c8] : memref<1x16xf32>, vector<8xf32>
+    %2:2 = scf.for %k = %c0 to %c64 step %c1 iter_args(%s0 = %0, %s1 = %1)
+        -> (vector<8xf32>, vector<8xf32>) {
+      %3 = memref.load %a[%c0, %k] : memref<1x64xf32>
+      %4 = vector.load %b[%k, %c0] : memref<64x16xf32>, vector<8xf32>
+      %5 = vector.broadcast %3 : f32 to vector<8xf32>
+      %6 = math.fma %5, %4, %s0 : vector<8xf32>
+      %7 = vector.load %b[%k, %c8] : memref<64x16xf32>, vector<8xf32>
+      %8 = math.fma %5, %7, %s1 : vector<8xf32>
+      scf.yield %6, %8 : vector<8xf32>, vector<8xf32>
+    }
+    vector.store %2#0, %c[%c0, %c0] : memref<1x16xf32>, vector<8xf32>
+    vector.store %2#1, %c[%c0, %c8] : memref<1x16xf32>, vector<8xf32>
+    ```
+
+    Errors: `vector-bits` that is no multiple of 64 from 64 to 4096;
+    `registers` outside of 4 to 256.
   }];
   let options = [
     Option<"vectorBits", "vector-bits", "int64_t", "512",
@@ -123,6 +150,28 @@ def ExpToArithPass : Pass<"exp-to-arith"> {
     polynomial of degree 6 with fused multiply-adds. The relative error is at
     most 2e-7 (measured: 9e-8) down to exp(-86.98) = 1.7e-38; smaller results
     are 0. exp(-inf) is 0, exp(inf) is inf, a NaN stays one.
+
+    Example: `%e = math.exp %x : f32` becomes
+
+    ```mlir
+    // exp(x) = 2^n exp(r), n = round(x / ln 2) by adding 1.5 * 2^23
+    %above = arith.cmpf olt, %c89, %x : f32
+    %clamped = arith.select %above, %c89, %x : f32
+    %shifted = math.fma %clamped, %log2e, %magic : f32
+    %n = arith.subf %shifted, %magic : f32
+    %r0 = math.fma %n, %minus_ln2_high, %clamped : f32
+    %r = math.fma %n, %minus_ln2_low, %r0 : f32
+    %p1 = math.fma %a6, %r, %a5 : f32
+    // .. four more steps of the polynomial ..
+    %p = math.fma %p5, %r, %a0 : f32
+    %bits = arith.bitcast %shifted : f32 to i32
+    %exponent = arith.shli %bits, %c23 : i32
+    %biased = arith.addi %exponent, %bias : i32
+    %power = arith.bitcast %biased : i32 to f32
+    %product = arith.mulf %p, %power : f32
+    %tiny = arith.cmpf olt, %x, %smallest : f32
+    %e = arith.select %tiny, %zero, %product : f32
+    ```
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
@@ -165,7 +214,36 @@ def NATileToLoopsPass : Pass<"convert-na-tile-to-loops"> {
     }
     ```
 
-    Errors: a tile operation on tensors (bufferize before this pass).
+    Example: with `vector-bits=512`
+
+    ```mlir
+    na.tile.load %q[%b, %h] at(%x) box [6] dilation [2] into %tile
+        : memref<1x9x2x16xbf16>, memref<6x16xf32>
+    ```
+
+    becomes (canonicalised)
+
+    ```mlir
+    scf.for %lane = %c0 to %c6 step %c1 {
+      %0 = arith.muli %lane, %c2 : index
+      %1 = arith.addi %x, %0 : index
+      %2 = arith.cmpi sge, %1, %c0 : index
+      %3 = arith.cmpi slt, %1, %c9 : index
+      %4 = arith.andi %2, %3 : i1
+      scf.if %4 {
+        %5 = vector.load %q[%b, %1, %h, %c0]
+            : memref<1x9x2x16xbf16>, vector<16xbf16>
+        %6 = arith.extf %5 : vector<16xbf16> to vector<16xf32>
+        vector.store %6, %tile[%lane, %c0] : memref<6x16xf32>, vector<16xf32>
+      } else {
+        vector.store %zeros, %tile[%lane, %c0]
+            : memref<6x16xf32>, vector<16xf32>
+      }
+    }
+    ```
+
+    Errors: a tile operation on tensors (bufferize before this pass);
+    `vector-bits` that is no multiple of 64 from 64 to 4096.
   }];
   let options = [
     Option<"vectorBits", "vector-bits", "int64_t", "512",
@@ -192,12 +270,54 @@ def ParallelToRuntimePass
 
     of the run time in its place. What the body uses from outside is passed in
     a structure on the caller's stack. Buffers of static size that are
-    allocated and freed at the top of the body are allocated once per call of
-    the function instead of once per iteration. Parallel loops inside are left
-    to run sequentially.
+    allocated and freed at the top of the body, or on the stack there, are
+    allocated once per call of the function instead of once per iteration.
+    Parallel loops inside are left to run sequentially, and so are, with a
+    remark, loops that use values from outside that have no LLVM type.
 
     The result mixes `llvm` with the dialects of the loops through casts that
     `reconcile-unrealized-casts` removes after the rest is lowered.
+
+    Example:
+
+    ```mlir
+    func.func @f(%m: memref<8xf32>, %x: f32) {
+      scf.forall (%i) in (8) {
+        memref.store %x, %m[%i] : memref<8xf32>
+      }
+      return
+    }
+    ```
+
+    becomes, with `!context` for the structure of `f32` and the memref's
+    descriptor, and without the casts,
+
+    ```mlir
+    llvm.func @naParallelFor(i64, !llvm.ptr, !llvm.ptr)
+    func.func private @f_parallel_0(%begin: i64, %end: i64, %p: !llvm.ptr) {
+      %context = llvm.load %p : !llvm.ptr -> !context
+      %x = llvm.extractvalue %context[0] : !context
+      %m = llvm.extractvalue %context[1] : !context
+      %from = arith.index_cast %begin : i64 to index
+      %to = arith.index_cast %end : i64 to index
+      scf.for %i = %from to %to step %c1 {
+        memref.store %x, %m[%i] : memref<8xf32>
+      }
+      return
+    }
+    func.func @f(%m: memref<8xf32>, %x: f32) {
+      %p = llvm.alloca %one x !context : (i64) -> !llvm.ptr
+      %0 = llvm.insertvalue %x, %undef[0] : !context
+      %1 = llvm.insertvalue %m, %0[1] : !context
+      llvm.store %1, %p : !context, !llvm.ptr
+      %body = func.constant @f_parallel_0 : (i64, i64, !llvm.ptr) -> ()
+      llvm.call @naParallelFor(%c8, %body, %p)
+          : (i64, !llvm.ptr, !llvm.ptr) -> ()
+      return
+    }
+    ```
+
+    Errors: the name `naParallelFor` is taken by something else.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
@@ -212,6 +332,9 @@ def SetVectorWidthPass : Pass<"llvm-set-vector-width"> {
     Sets `prefer_vector_width` on every `llvm.func` with a body that has none.
     On CPUs for which LLVM prefers narrower vectors than the registers are, it
     would otherwise split the vectors that the loops were blocked for.
+
+    Example: with `vector-bits=256`, `llvm.func @f() { llvm.return }` becomes
+    `llvm.func @f() attributes {prefer_vector_width = "256"} { llvm.return }`.
 
     Errors: a width outside 64 to 4096.
   }];
@@ -236,6 +359,44 @@ def ApproximateMathPass : Pass<"approximate-math"> {
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
     "::mlir::vector::VectorDialect"
   ];
+}
+
+def DecomposeAggregatesPass : Pass<"linalg-decompose-aggregates"> {
+  let summary = "Split linalg.softmax and its like into plain linalg";
+  let description = [{
+    Replaces operations on tensors that stand for several `linalg` operations by
+    these, as their `AggregatedOpInterface` says. Nothing else lowers
+    `linalg.softmax`. Operations on memrefs are left alone.
+
+    Example:
+
+    ```mlir
+    %r = linalg.softmax dimension(1) ins(%x : tensor<4x8xf32>)
+         outs(%o : tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+
+    becomes a `linalg.generic` for the maximum of each row, one for the
+    exponentials, one for their sum and one for the division.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"
+  ];
+}
+
+def CheckLoweredPass : Pass<"llvm-check-lowered"> {
+  let summary = "Refuse operations that are not in the LLVM dialect";
+  let description = [{
+    Fails at the first operation that is neither a module nor of the LLVM
+    dialect. The conversions before leave what they do not know, and the
+    translation to LLVM IR would say no more than that some cast is unknown.
+
+    Example: after `na-to-cpu` of a `linalg.softmax` on memrefs
+
+    ```
+    error: 'linalg.softmax' op has no lowering to the LLVM dialect
+    ```
+  }];
 }
 
 #endif // NA_CONVERSION_PASSES_TD

@@ -32,6 +32,13 @@ struct Machine {
   int64_t registers;
 };
 
+/// What values of a scalar type are computed in: 16-bit floats in f32, so that
+/// they are rounded only where they are stored.
+Type getComputeType(Type type) {
+  return type.isF16() || type.isBF16() ? Float32Type::get(type.getContext())
+                                       : type;
+}
+
 /// How the loops of one operation are ordered and blocked. `lane` runs along
 /// vectors; `row`, if any, is the parallel loop that is unrolled so that a
 /// block of accumulators stays in registers during the reductions.
@@ -106,6 +113,9 @@ private:
   Value load(OpOperand &operand, int64_t row, Chunk chunk);
   void store(Value value, OpOperand &operand, int64_t row, Chunk chunk);
   Value widen(Value value, int64_t width);
+  Value extend(Value value);
+  Value truncate(Value value, Type element);
+  void emitInner(Operation &inner, IRMapping &map, int64_t width);
   Value emitFusedMultiplyAdd(Operation &inner, ValueRange operands,
                              ArrayRef<Type> types);
 
@@ -311,8 +321,7 @@ void Emitter::emitLaneReduction(int64_t rows) {
   auto *result = results.begin();
   for (OpOperand &output : op.getDpsInitsMutable())
     for (int64_t row = 0; row < rows; ++row)
-      memref::StoreOp::create(b, *result++, output.get(),
-                              indices(output, row, 0));
+      store(*result++, output, row, scalar);
 }
 
 /// The neutral elements of the combiners.
@@ -322,7 +331,7 @@ SmallVector<Value> Emitter::buildIdentities(int64_t rows,
   for (auto [output, kind] :
        llvm::zip_equal(op.getDpsInitsMutable(), plan.combiners)) {
     auto type = cast<FloatType>(
-        cast<MemRefType>(output.get().getType()).getElementType());
+        getComputeType(getElementTypeOrSelf(output.get().getType())));
     double neutral = kind == vector::CombiningKind::ADD   ? 0
                      : kind == vector::CombiningKind::MUL ? 1
                      : kind == vector::CombiningKind::MAXNUMF ||
@@ -417,7 +426,7 @@ SmallVector<Value> Emitter::emitLane(
     if (argument.use_empty())
       continue;
     if (!isa<MemRefType>(operand.get().getType())) {
-      map.map(argument, operand.get());
+      map.map(argument, extend(operand.get()));
       continue;
     }
     // Vectors of a block that read the same elements share the load.
@@ -446,40 +455,61 @@ SmallVector<Value> Emitter::emitLane(
       map.map(index.getResult(), value);
       continue;
     }
-    SmallVector<Value> operands;
-    bool anyVector = false;
-    for (Value operand : inner.getOperands()) {
-      operands.push_back(map.lookupOrDefault(operand));
-      anyVector |= isa<VectorType>(operands.back().getType());
-    }
-    SmallVector<Type> types(inner.getResultTypes());
-    if (anyVector) {
-      for (Value &operand : operands)
-        operand = widen(operand, chunk.width);
-      for (Type &type : types)
-        type = VectorType::get({chunk.width}, type);
-    }
-    if (Value fused = emitFusedMultiplyAdd(inner, operands, types)) {
-      map.map(inner.getResult(0), fused);
-      continue;
-    }
-    OperationState state(b.getLoc(), inner.getName(), operands, types,
-                         inner.getAttrs());
-    Operation *copy = b.create(state);
-    map.map(inner.getResults(), copy->getResults());
+    emitInner(inner, map, chunk.width);
   }
 
   SmallVector<Value> results;
   auto yield = cast<YieldOp>(body->getTerminator());
   for (auto [output, yielded] :
        llvm::zip_equal(op.getDpsInitsMutable(), yield.getValues())) {
-    Value value = widen(map.lookupOrDefault(yielded), chunk.width);
+    Value value = widen(extend(map.lookupOrDefault(yielded)), chunk.width);
     if (isCarried(output))
       results.push_back(value);
     else
       store(value, output, row, chunk);
   }
   return results;
+}
+
+/// Evaluates one operation of the body.
+void Emitter::emitInner(Operation &inner, IRMapping &map, int64_t width) {
+  // Operations that say themselves what they make of 16-bit floats.
+  bool exact =
+      isa<arith::ConstantOp, arith::TruncFOp, arith::BitcastOp>(inner) ||
+      !isa<arith::ArithDialect, math::MathDialect>(inner.getDialect());
+  SmallVector<Value> operands;
+  bool anyVector = false;
+  for (Value operand : inner.getOperands()) {
+    Value value = extend(map.lookupOrDefault(operand));
+    if (exact)
+      value = truncate(value, operand.getType());
+    operands.push_back(value);
+    anyVector |= isa<VectorType>(value.getType());
+  }
+  if (isa<arith::ExtFOp>(inner) &&
+      getElementTypeOrSelf(operands[0]) == inner.getResult(0).getType()) {
+    map.map(inner.getResult(0), operands[0]);
+    return;
+  }
+  SmallVector<Type> types;
+  for (Type type : inner.getResultTypes())
+    types.push_back(exact ? type : getComputeType(type));
+  if (anyVector) {
+    for (Value &operand : operands)
+      operand = widen(operand, width);
+    for (Type &type : types)
+      type = VectorType::get({width}, type);
+  }
+  if (Value fused = emitFusedMultiplyAdd(inner, operands, types)) {
+    map.map(inner.getResult(0), fused);
+    return;
+  }
+  OperationState state(b.getLoc(), inner.getName(), operands, types,
+                       inner.getAttrs());
+  Operation *copy = b.create(state);
+  for (auto [result, value] :
+       llvm::zip_equal(inner.getResults(), copy->getResults()))
+    map.map(result, extend(value));
 }
 
 /// A sum with a product in it, rounded once. The product that was emitted
@@ -502,6 +532,28 @@ Value Emitter::widen(Value value, int64_t width) {
       b, VectorType::get({width}, value.getType()), value);
 }
 
+/// 16-bit floats as f32; other values as they are.
+Value Emitter::extend(Value value) {
+  Type element = getElementTypeOrSelf(value);
+  Type wide = getComputeType(element);
+  if (wide == element)
+    return value;
+  Type type = wide;
+  if (auto vector = dyn_cast<VectorType>(value.getType()))
+    type = vector.clone(wide);
+  return arith::ExtFOp::create(b, type, value);
+}
+
+/// The inverse of `extend` for values of type `element`.
+Value Emitter::truncate(Value value, Type element) {
+  if (getElementTypeOrSelf(value) == element)
+    return value;
+  Type type = element;
+  if (auto vector = dyn_cast<VectorType>(value.getType()))
+    type = vector.clone(element);
+  return arith::TruncFOp::create(b, type, value);
+}
+
 SmallVector<Value> Emitter::indices(OpOperand &operand, int64_t row,
                                     int64_t lane) {
   SmallVector<Value> result;
@@ -522,15 +574,19 @@ SmallVector<Value> Emitter::indices(OpOperand &operand, int64_t row,
 Value Emitter::load(OpOperand &operand, int64_t row, Chunk chunk) {
   SmallVector<Value> at = indices(operand, row, chunk.offset);
   if (!usesDim(operand, plan.lane))
-    return memref::LoadOp::create(b, operand.get(), at);
+    return extend(memref::LoadOp::create(b, operand.get(), at));
   Type element = cast<MemRefType>(operand.get().getType()).getElementType();
-  return vector::LoadOp::create(b, VectorType::get({chunk.width}, element),
-                                operand.get(), at);
+  return extend(vector::LoadOp::create(
+      b, VectorType::get({chunk.width}, element), operand.get(), at));
 }
 
 void Emitter::store(Value value, OpOperand &operand, int64_t row, Chunk chunk) {
-  vector::StoreOp::create(b, value, operand.get(),
-                          indices(operand, row, chunk.offset));
+  value = truncate(value, getElementTypeOrSelf(operand.get().getType()));
+  SmallVector<Value> at = indices(operand, row, chunk.offset);
+  if (isa<VectorType>(value.getType()))
+    vector::StoreOp::create(b, value, operand.get(), at);
+  else
+    memref::StoreOp::create(b, value, operand.get(), at);
 }
 
 //===----------------------------------------------------------------------===//
@@ -558,7 +614,8 @@ static std::optional<int64_t> widestElement(LinalgOp op) {
   auto update = [&](Type type) {
     if (type.isIndex())
       return;
-    widest = std::max<int64_t>(widest, type.getIntOrFloatBitWidth());
+    widest =
+        std::max<int64_t>(widest, getComputeType(type).getIntOrFloatBitWidth());
   };
   for (BlockArgument argument : op.getBlock()->getArguments()) {
     if (!argument.getType().isIntOrFloat())
@@ -592,7 +649,9 @@ static std::optional<vector::CombiningKind> getCombiner(LinalgOp op,
   BlockArgument accumulator = op.getRegionOutputArgs()[output];
   auto yield = cast<YieldOp>(op.getBlock()->getTerminator());
   Operation *combiner = yield.getOperand(output).getDefiningOp();
-  if (!combiner || !isa<FloatType>(accumulator.getType()))
+  // A running result that is used beside is more than a combination.
+  if (!combiner || !combiner->hasOneUse() ||
+      !isa<FloatType>(accumulator.getType()))
     return std::nullopt;
   // value > accumulator ? value : accumulator
   if (auto select = dyn_cast<arith::SelectOp>(combiner)) {

@@ -119,3 +119,19 @@ func.func @bodies(%v: vector<4xf32>, %c: i1, %m: memref<4xf32>, %o: memref<2x8xf
   }
   return
 }
+
+// CHECK-LABEL: func @running
+// The running sum is asked for in between: lanes cannot sum apart.
+// CHECK:         linalg.generic
+func.func @running(%x: memref<3x40xf32>, %sum: memref<3xf32>, %max: memref<3xf32>) {
+  linalg.generic {indexing_maps = [#id, affine_map<(d0, d1) -> (d0)>,
+                                   affine_map<(d0, d1) -> (d0)>],
+                  iterator_types = ["parallel", "reduction"]}
+    ins(%x : memref<3x40xf32>) outs(%sum, %max : memref<3xf32>, memref<3xf32>) {
+  ^bb0(%a: f32, %s: f32, %m: f32):
+    %0 = arith.addf %a, %s : f32
+    %1 = arith.maximumf %m, %0 : f32
+    linalg.yield %0, %1 : f32, f32
+  }
+  return
+}

@@ -65,6 +65,42 @@ func.func @mixed(%a: memref<1x4xbf16>, %b: memref<4x8xbf16>, %c: memref<1x8xf32>
   return
 }
 
+// Sums of halves are in f32 too, and rounded after the reduction; so is all
+// between, but for what the body rounds itself.
+// CHECK-LABEL: func @halves
+// CHECK:         %[[START:.*]] = arith.extf {{.*}} : vector<8xf16> to vector<8xf32>
+// CHECK:         %[[R:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %[[START]]) -> (vector<8xf32>)
+// CHECK-NOT:       arith.truncf
+// CHECK:           math.fma {{.*}} : vector<8xf32>
+// CHECK:         arith.truncf %[[R]] : vector<8xf32> to vector<8xf16>
+func.func @halves(%a: memref<1x4xf16>, %b: memref<4x8xf16>, %c: memref<1x8xf16>) {
+  linalg.matmul ins(%a, %b : memref<1x4xf16>, memref<4x8xf16>)
+                outs(%c : memref<1x8xf16>)
+  return
+}
+
+// CHECK-LABEL: func @conversions
+// CHECK-SAME:    %[[X:[a-z0-9_]+]]: memref<8xf64>, %[[W:[a-z0-9_]+]]: bf16
+// CHECK-DAG:     %[[WIDE:.*]] = arith.extf %[[W]] : bf16 to f32
+// CHECK-DAG:     %[[L:.*]] = vector.load %[[X]][%{{.*}}] : memref<8xf64>, vector<4xf64>
+// CHECK-DAG:     %[[ROUNDED:.*]] = arith.truncf %[[L]] : vector<4xf64> to vector<4xbf16>
+// CHECK-DAG:     %[[EXACT:.*]] = arith.extf %[[ROUNDED]] : vector<4xbf16> to vector<4xf32>
+// CHECK:         arith.addf %[[EXACT]], %{{.*}} : vector<4xf32>
+// CHECK:         arith.truncf {{.*}} : vector<4xf32> to vector<4xbf16>
+// CHECK:         arith.bitcast {{.*}} : vector<4xbf16> to vector<4xi16>
+func.func @conversions(%x: memref<8xf64>, %w: bf16, %o: memref<8xi16>) {
+  linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>],
+                  iterator_types = ["parallel"]}
+    ins(%x : memref<8xf64>) outs(%o : memref<8xi16>) {
+  ^bb0(%a: f64, %b: i16):
+    %0 = arith.truncf %a : f64 to bf16
+    %1 = arith.addf %0, %w : bf16
+    %2 = arith.bitcast %1 : bf16 to i16
+    linalg.yield %2 : i16
+  }
+  return
+}
+
 // Integers are multiplied and added.
 // CHECK-LABEL: func @integers
 // CHECK:         arith.muli {{.*}} : vector<8xi32>

@@ -48,3 +48,26 @@ func.func @alternating(%in: memref<4x64xf32>, %out: memref<4xf32>) {
   }
   return
 }
+
+// Two results at once; those of a narrow type are rounded once.
+// CHECK-LABEL: func @pair
+// CHECK-DAG: arith.constant 0xFF800000 : f32
+// CHECK-DAG: arith.constant 1.000000e+00 : f32
+// CHECK: vector.load {{.*}} vector<16xbf16>
+// CHECK: arith.extf {{.*}} vector<16xbf16> to vector<16xf32>
+// CHECK-NOT: arith.truncf
+// CHECK-DAG: vector.reduction <maximumf>, {{.*}} vector<16xf32> into f32
+// CHECK-DAG: vector.reduction <mul>, {{.*}} vector<16xf32> into f32
+// CHECK-COUNT-2: arith.truncf {{.*}} : f32 to bf16
+// CHECK-NOT: arith.truncf
+// CHECK: return
+func.func @pair(%in: memref<1x200xbf16>, %max: memref<1xbf16>, %product: memref<1xbf16>) {
+  linalg.generic {indexing_maps = [#rows, #row, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%in : memref<1x200xbf16>) outs(%max, %product : memref<1xbf16>, memref<1xbf16>) {
+  ^bb0(%x: bf16, %m: bf16, %p: bf16):
+    %0 = arith.maximumf %x, %m : bf16
+    %1 = arith.mulf %p, %x : bf16
+    linalg.yield %0, %1 : bf16, bf16
+  }
+  return
+}

@@ -19,13 +19,24 @@ def NASelectSchedule : Pass<"na-select-schedule"> {
     and `key-tile` override it. With `explain`, each choice is reported as a
     remark with its predicted work and waste.
 
-    Example:
+    Example: `-na-select-schedule="query-tile=8,8 key-tile=14,14"` turns
 
     ```mlir
-    na.attention ins(..) outs(..) window(<size = [7, 7]>)
-    // becomes
-    na.attention ins(..) outs(..) window(<size = [7, 7]>) {schedule =
-      #na.schedule<target = "cpu", query_tile = [8, 8], key_tile = [14, 14]>}
+    na.attention
+        ins(%q, %k, %v : memref<1x56x56x2x32xf32>, memref<1x56x56x2x32xf32>,
+                         memref<1x56x56x2x32xf32>)
+        outs(%o : memref<1x56x56x2x32xf32>) window(<size = [7, 7]>)
+    ```
+
+    into
+
+    ```mlir
+    na.attention
+        ins(%q, %k, %v : memref<1x56x56x2x32xf32>, memref<1x56x56x2x32xf32>,
+                         memref<1x56x56x2x32xf32>)
+        outs(%o : memref<1x56x56x2x32xf32>) window(<size = [7, 7]>)
+        {schedule = #na.schedule<target = "cpu", query_tile = [8, 8],
+                                 key_tile = [14, 14]>}
     ```
 
     Errors: an unknown target; a tile with another number of axes than the
@@ -61,6 +72,42 @@ def NATileAndFuse : Pass<"na-tile-and-fuse"> {
     Tiles come from the operation's schedule. Operations with dynamic heads,
     head dim or value dim are left for `convert-na-to-loops`, with a remark.
 
+    Example, with arithmetic and types left out:
+
+    ```mlir
+    na.attention ins(%q, %k, %v) outs(%o) window(<size = [5]>)
+        {schedule = #na.schedule<target = "cpu", query_tile = [4],
+                                 key_tile = [3]>}
+    ```
+
+    on `memref<2x16x4x8xf32>` becomes
+
+    ```mlir
+    scf.forall (%b, %h, %tile) in (2, 4, 4) {
+      // %at = 4 * %tile; %span, %inside: see na/Semantics/Window.h
+      %q0 = na.tile.load %q[%b, %h] at(%at) box [4] dilation [1] transposed
+            into %empty -> tensor<8x4xf32>
+      %scaled = linalg.generic .. outs(%q0)          // times 1 / sqrt(8)
+      %ranges = na.tile.windows <size = [5]> at(%at) sizes(%c16) box [4] ..
+      %r:3 = scf.for %n = %c0 to %key_tiles step %c1
+          iter_args(%acc = %zeros, %max = %minus_infinities, %sum = %zeros) {
+        %kt = na.tile.load %k[%b, %h] at(%key) box [3] .. -> tensor<3x8xf32>
+        %s = linalg.contract .. ins(%kt, %scaled) -> tensor<3x4xf32>
+        %m = na.tile.mask %s ranges(%ranges) at(%key) box [3] axes [0]
+             key_major unless %inside
+        %vt = na.tile.load %v[%b, %h] at(%key) box [3] .. -> tensor<3x8xf32>
+        %tile_max = linalg.generic .. ins(%m)        // maximum of each query
+        %stats:4 = linalg.generic .. ins(%tile_max) outs(%max, %sum, ..)
+        %p:2 = linalg.generic .. outs(%m, %stats#1)  // exponentials and sum
+        %rescaled = linalg.generic .. ins(%stats#3) outs(%acc)
+        %next = linalg.contract .. ins(%vt, %p#0) outs(%rescaled)
+        scf.yield %next, %stats#0, %p#1
+      }
+      %result = linalg.generic .. ins(%r#2) outs(%r#0)  // quotient
+      na.tile.store %result into %o[%b, %h] at(%at) box [4] .. transposed
+    }
+    ```
+
     Errors: `na.attention` on tensors (bufferize first); no schedule.
   }];
   let dependentDialects = [
@@ -75,7 +122,41 @@ def NATileToLinalg : Pass<"na-tile-to-linalg"> {
   let description = [{
     Lowers `na.tile.mask` to an `scf.if` on its flag around a `linalg.generic`
     that compares key positions with the queries' ranges, axis by axis, on the
-    axes of the operation only.
+    axes of the operation only. Masks on memrefs are left alone.
+
+    Example:
+
+    ```mlir
+    %m = na.tile.mask %s ranges(%r : tensor<2x4xi32>) at(%x) box [6] axes [0]
+         key_major unless %inside : tensor<6x4xf32> -> tensor<6x4xf32>
+    ```
+
+    becomes
+
+    ```mlir
+    %m = scf.if %inside -> (tensor<6x4xf32>) {
+      scf.yield %s : tensor<6x4xf32>
+    } else {
+      %0 = linalg.generic {
+          indexing_maps = [affine_map<(d0, d1) -> (0, d1)>,
+                           affine_map<(d0, d1) -> (1, d1)>,
+                           affine_map<(d0, d1) -> (d0, d1)>],
+          iterator_types = ["parallel", "parallel"]}
+          ins(%r, %r : tensor<2x4xi32>, tensor<2x4xi32>)
+          outs(%s : tensor<6x4xf32>) {
+      ^bb0(%begin: i32, %end: i32, %score: f32):
+        %lane = linalg.index 0 : index
+        %1 = arith.addi %x, %lane : index
+        %position = arith.index_cast %1 : index to i32
+        %2 = arith.cmpi sge, %position, %begin : i32
+        %3 = arith.cmpi slt, %position, %end : i32
+        %visible = arith.andi %2, %3 : i1
+        %4 = arith.select %visible, %score, %minus_infinity : f32
+        linalg.yield %4 : f32
+      } -> tensor<6x4xf32>
+      scf.yield %0 : tensor<6x4xf32>
+    }
+    ```
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
