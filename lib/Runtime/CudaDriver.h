@@ -1,4 +1,4 @@
-//===- CudaDriver.h - The driver functions in use -----------------*- C++ -*-===//
+//===- CudaDriver.h - The driver functions in use ----------------*- C++ -*-===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
