@@ -1,5 +1,4 @@
-//===- CudaDriverTest.cpp - Tests of the CUDA layer without a GPU
-//----------===//
+//===- CudaDriverTest.cpp - Tests of the CUDA layer without a GPU ---------===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
