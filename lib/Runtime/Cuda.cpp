@@ -1,5 +1,4 @@
-//===- Cuda.cpp - Devices, streams and events
-//------------------------------===//
+//===- Cuda.cpp - Devices, streams and events -----------------------------===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- CudaDriver.h - The driver functions in use -----------------*- C++ -*-===//
+//===- CudaDriver.h - The driver functions in use ---------------*- C++ -*-===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -260,13 +260,15 @@ struct Device::State {
 
   /// Runs `body`, a callable that returns Error, with the primary context
   /// current, and restores what was current. Must not be nested.
-  template <typename Body> Error inContext(Body body) {
+  template <typename Body>
+  Error inContext(Body body) {
     std::shared_lock<std::shared_mutex> lock(lifetime);
     return inContextLocked(body);
   }
 
   /// The same for a caller that holds `lifetime`.
-  template <typename Body> Error inContextLocked(Body body) {
+  template <typename Body>
+  Error inContextLocked(Body body) {
     if (!context.load(std::memory_order_acquire))
       if (Error error = retain())
         return error;

@@ -1,5 +1,4 @@
-//===- CudaMemory.cpp - Device memory, copies and pointer checks
-//-----------===//
+//===- CudaMemory.cpp - Device memory, copies and pointer checks ----------===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- CudaModule.cpp - Modules and kernel launches
-//------------------------===//
+//===- CudaModule.cpp - Modules and kernel launches -----------------------===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

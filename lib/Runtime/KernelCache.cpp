@@ -1,5 +1,4 @@
-//===- KernelCache.cpp - Compiled kernels, built once
-//----------------------===//
+//===- KernelCache.cpp - Compiled kernels, built once ---------------------===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

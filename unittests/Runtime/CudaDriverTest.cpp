@@ -1,5 +1,4 @@
-//===- CudaDriverTest.cpp - Tests of the CUDA layer without a GPU
-//----------===//
+//===- CudaDriverTest.cpp - Tests of the CUDA layer without a GPU ---------===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,6 +10,8 @@
 #include "gtest/gtest.h"
 
 #include <cstdlib>
+#include <cstring>
+#include <initializer_list>
 #include <thread>
 
 using namespace na::cuda;
@@ -274,6 +275,38 @@ TEST_F(FakeDriver, RefusesTruncatedBinaries) {
     cubin.resize(size, '\xff');
     EXPECT_EQ(device->load(cubin).error().kind(), ErrorKind::CompileFailed);
   }
+  // Headers that end where the file does, and ones that end a byte later. Each
+  // field is {offset, bytes, value}.
+  struct Field {
+    size_t offset, bytes;
+    uint64_t value;
+  };
+  auto binary = [](size_t size, std::initializer_list<Field> fields) {
+    std::string image("\x7f"
+                      "ELF",
+                      4);
+    image.resize(size, '\0');
+    for (const Field &field : fields)
+      std::memcpy(&image[field.offset], &field.value, field.bytes);
+    return image;
+  };
+  const Field segments[] = {{32, 8, 64}, {54, 2, 56}, {56, 2, 1}};
+  const Field sections[] = {{40, 8, 64}, {58, 2, 64}, {60, 2, 1}};
+  const Field from{64 + 24, 8, 100}, length{64 + 32, 8, 28}, longer{96, 8, 29};
+  auto kindOf = [&](const std::string &image) {
+    return device->load(image).error().kind();
+  };
+  const Field &a = segments[0], &b = segments[1], &c = segments[2];
+  EXPECT_EQ(kindOf(binary(64 + 56, {a, b, c})), ErrorKind::None);
+  EXPECT_EQ(kindOf(binary(64 + 55, {a, b, c})), ErrorKind::CompileFailed);
+  const Field &d = sections[0], &e = sections[1], &f = sections[2];
+  EXPECT_EQ(kindOf(binary(128, {d, e, f, from, length})), ErrorKind::None);
+  EXPECT_EQ(kindOf(binary(127, {d, e, f})), ErrorKind::CompileFailed);
+  EXPECT_EQ(kindOf(binary(128, {d, e, f, from, longer})),
+            ErrorKind::CompileFailed);
+  EXPECT_EQ(fakeCalls("cuModuleLoadDataEx"), 2);
+  fakeClearCalls();
+
   std::string fatbin("\x50\xed\x55\xba\x01\0\x10\0\x01\0\0\0\0\0\0\0", 16);
   EXPECT_EQ(device->load(fatbin).error().kind(), ErrorKind::CompileFailed);
   EXPECT_EQ(fakeCalls("cuModuleLoadDataEx"), 0);

@@ -1,5 +1,4 @@
-//===- FakeCuda.cpp - A driver library without a GPU
-//-----------------------===//
+//===- FakeCuda.cpp - A driver library without a GPU ----------------------===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

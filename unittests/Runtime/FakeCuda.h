@@ -1,5 +1,4 @@
-//===- FakeCuda.h - Controls of the driver library without a GPU -*- C++
-//-*-===//
+//===- FakeCuda.h - Controls of the driver without a GPU --------*- C++ -*-===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -260,6 +260,35 @@ TEST_F(Cache, ABuilderThatAsksForItsOwnKeyGetsAnError) {
   EXPECT_EQ(inner.kind(), ErrorKind::InvalidArgument);
 }
 
+TEST_F(Cache, ReadersSeeWholeFilesOnly) {
+  // The file comes and goes while others read it.
+  const std::string image(1 << 20, 'x');
+  std::atomic<bool> stop{false};
+  std::atomic<size_t> rejected{0}, hits{0};
+  std::vector<std::thread> readers;
+  for (int t = 0; t < 2; ++t)
+    readers.emplace_back([&] {
+      while (!stop) {
+        KernelCache cache(options);
+        Expected<KernelCache::CompiledPtr> got = cache.get("key", nullptr);
+        hits += got ? 1 : 0;
+        rejected += cache.statistics().rejectedFiles;
+        if (got)
+          EXPECT_EQ((*got)->image.size(), image.size());
+      }
+    });
+  for (int round = 0; round < 50 || (!hits && round < 5000); ++round) {
+    KernelCache cache(options);
+    fs::remove(cache.fileOf("key"));
+    EXPECT_TRUE(cache.get("key", builder(image)));
+  }
+  stop = true;
+  for (std::thread &reader : readers)
+    reader.join();
+  EXPECT_GT(hits, 0u);
+  EXPECT_EQ(rejected, 0u);
+}
+
 TEST_F(Cache, SixteenProcessesRaceOnAColdCache) {
   // Rounds, as one race may happen to be won by the first. The processes start
   // together when the parent raises the flag.

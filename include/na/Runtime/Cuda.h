@@ -1,5 +1,4 @@
-//===- Cuda.h - CUDA devices through the driver API --------------*- C++
-//-*-===//
+//===- Cuda.h - CUDA devices through the driver API -------------*- C++ -*-===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

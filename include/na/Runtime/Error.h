@@ -1,5 +1,4 @@
-//===- Error.h - Errors of the run time as values ----------------*- C++
-//-*-===//
+//===- Error.h - Errors of the run time as values ---------------*- C++ -*-===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

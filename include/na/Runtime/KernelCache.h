@@ -1,5 +1,4 @@
-//===- KernelCache.h - Compiled kernels, built once ---------------*- C++
-//-*-===//
+//===- KernelCache.h - Compiled kernels, built once -------------*- C++ -*-===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
