@@ -42,11 +42,14 @@ class Job:
     key_tile: Optional[List[int]] = None
     threads: int = 1
     opt_level: int = 3
+    vector_bits: Optional[int] = None
 
     def flags(self):
         flags = self.data.problem.flags() + [f"--pipeline={self.pipeline}"]
         if self.opt_level != 3:
             flags.append(f"--opt-level={self.opt_level}")
+        if self.vector_bits:
+            flags.append(f"--vector-bits={self.vector_bits}")
         for name, tile in ("query", self.query_tile), ("key", self.key_tile):
             if tile:
                 flags.append(f"--{name}-tile=" + "x".join(map(str, tile)))

@@ -124,6 +124,8 @@ def tests(pipelines, seed, count):
             tiles = random_tiles(rng, problem)
         data = Data(problem, [seed, 8, number])
         job = Job(data, pipeline, *tiles, threads=int(rng.integers(1, 4)))
+        # Code for narrower registers than the host's, which other hosts run.
+        job.vector_bits = [None, None, 128, 256][rng.integers(4)]
         result.append(
             Test(
                 f"sweep[{number}]/{pipeline}",

@@ -131,6 +131,10 @@ struct Flags {
   Text optLevel{"opt-level", cl::value_desc("0..3"), cl::cat(compileCategory),
                 cl::desc("How hard LLVM optimizes (default: 3); less compiles "
                          "faster")};
+  Text vectorBits{
+      "vector-bits", cl::value_desc("n"), cl::cat(compileCategory),
+      cl::desc("Width of the vectors, whatever the host's registers "
+               "hold: 512, 256, .. (default: the host's)")};
   cl::list<std::string> printAfter{
       "print-ir-after", cl::CommaSeparated, cl::value_desc("pass,.."),
       cl::cat(compileCategory),
@@ -452,6 +456,8 @@ llvm::Expected<Options> Flags::getOptions() const {
   if (llvm::Error error = parseNumber(runs, 1, 1000000, options.runs))
     return std::move(error);
   if (llvm::Error error = parseNumber(optLevel, 0, 3, options.optLevel))
+    return std::move(error);
+  if (llvm::Error error = parseNumber(vectorBits, 64, 4096, options.vectorBits))
     return std::move(error);
   options.verify = verify;
   options.bench = bench;

@@ -43,6 +43,8 @@ struct Options {
   std::vector<int64_t> queryTile, keyTile;
   /// LLVM's optimization level.
   int optLevel = 3;
+  /// The width that code is vectorized for; 0 for the host's.
+  int vectorBits = 0;
   std::vector<std::string> printAfter;
   bool emitMLIR = false;
 

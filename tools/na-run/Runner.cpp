@@ -70,7 +70,7 @@ llvm::Error checkPassNames(ArrayRef<std::string> names) {
 }
 
 llvm::Expected<Compiled> compile(const Program &program, StringRef pipeline,
-                                 int optLevel,
+                                 const Options &runOptions,
                                  ArrayRef<std::string> printAfter) {
   OwningOpRef<ModuleOp> module(program.module.get().clone());
   llvm::Expected<Harness> harness =
@@ -78,9 +78,10 @@ llvm::Expected<Compiled> compile(const Program &program, StringRef pipeline,
   if (!harness)
     return harness.takeError();
   JITOptions options;
-  options.optLevel = optLevel;
-  options.pipeline = llvm::formatv("{0},na-to-cpu{{mode={1}}",
-                                   Harness::getPreparation(), pipeline);
+  options.optLevel = runOptions.optLevel;
+  options.pipeline =
+      llvm::formatv("{0},na-to-cpu{{mode={1} vector-bits={2}}",
+                    Harness::getPreparation(), pipeline, runOptions.vectorBits);
   if (!printAfter.empty())
     options.configurePasses = [&](PassManager &manager) {
       auto wanted = [printAfter](Pass *pass, Operation *) {
@@ -234,10 +235,10 @@ ElementType getToleranceType(const HarnessOutput &output,
   return own > least && !output.isLse ? output.type : program.precision;
 }
 
-llvm::Error verify(const Program &program, int optLevel,
+llvm::Error verify(const Program &program, const Options &options,
                    ArrayRef<HostTensor> inputs, ArrayRef<HostTensor *> results,
                    Report &report) {
-  llvm::Expected<Compiled> naive = compile(program, "naive", optLevel, {});
+  llvm::Expected<Compiled> naive = compile(program, "naive", options, {});
   if (!naive)
     return naive.takeError();
   Execution execution;
@@ -362,7 +363,7 @@ llvm::Expected<Report> run::runProgram(const Options &options,
   std::optional<Progress> progress(quiet);
   progress->show("compiling");
   llvm::Expected<Compiled> compiled =
-      compile(*program, options.pipeline, options.optLevel, options.printAfter);
+      compile(*program, options.pipeline, options, options.printAfter);
   if (!compiled)
     return compiled.takeError();
   report.compile = compiled->module->getTimes();
@@ -405,7 +406,7 @@ llvm::Expected<Report> run::runProgram(const Options &options,
   if (options.verify) {
     progress->show("verifying");
     if (llvm::Error error =
-            verify(*program, options.optLevel, originals, results, report))
+            verify(*program, options, originals, results, report))
       return std::move(error);
   }
   progress.reset();
