@@ -38,15 +38,16 @@
 // CHECK:             %[[MASKED:.*]] = na.tile.mask %[[S]] ranges(%[[RANGES]] : tensor<2x4xi32>) at(%[[POS]]) box [3] axes [0] key_major unless %[[INSIDE]]
 // CHECK:             %[[VALUES:.*]] = na.tile.load %[[V]][%[[B]], %[[KH]]] at(%[[POS]]) box [3]
 // The online softmax: maximum of the tile, new statistics, weights and their
-// sum, rescaled accumulator.
+// sum over the tile, running sum, rescaled accumulator.
 // CHECK:             %[[TILEMAX:.*]] = linalg.generic {indexing_maps = [#[[ID]], #[[QUERY]]], iterator_types = ["reduction", "parallel"]} ins(%[[MASKED]]
-// CHECK:             %[[STATS:.*]]:4 = linalg.generic {{.*}} ins(%[[TILEMAX]] : tensor<4xf32>) outs(%[[MAX]], %[[SUM]],
+// CHECK:             %[[STATS:.*]]:3 = linalg.generic {{.*}} ins(%[[TILEMAX]] : tensor<4xf32>) outs(%[[MAX]],
 // CHECK:               math.exp
-// CHECK:             %[[P:.*]]:2 = linalg.generic {{.*}}iterator_types = ["reduction", "parallel"]} ins(%[[STATS]]#2 : tensor<4xf32>) outs(%[[MASKED]], %[[STATS]]#1
+// CHECK:             %[[P:.*]]:2 = linalg.generic {{.*}}iterator_types = ["reduction", "parallel"]} ins(%[[STATS]]#1 : tensor<4xf32>) outs(%[[MASKED]],
 // CHECK:               math.exp
-// CHECK:             %[[RESCALED:.*]] = linalg.generic {{.*}} ins(%[[STATS]]#3 : tensor<4xf32>) outs(%[[ACC]]
+// CHECK:             %[[TOTAL:.*]] = linalg.generic {{.*}} ins(%[[P]]#1, %[[STATS]]#2 : tensor<4xf32>, tensor<4xf32>) outs(%[[SUM]]
+// CHECK:             %[[RESCALED:.*]] = linalg.generic {{.*}} ins(%[[STATS]]#2 : tensor<4xf32>) outs(%[[ACC]]
 // CHECK:             %[[NEXT:.*]] = linalg.contract indexing_maps = [#[[VT]], #[[DQ]], #[[OUT]]] ins(%[[VALUES]], %[[P]]#0 : {{.*}}) outs(%[[RESCALED]]
-// CHECK:             scf.yield %[[NEXT]], %[[STATS]]#0, %[[P]]#1
+// CHECK:             scf.yield %[[NEXT]], %[[STATS]]#0, %[[TOTAL]]
 // CHECK:           %[[RESULT:.*]] = linalg.generic {{.*}} ins(%[[LOOP]]#2 : tensor<4xf32>) outs(%[[LOOP]]#0 : tensor<6x4xf32>)
 // CHECK:             arith.divf
 // CHECK:           na.tile.store %[[RESULT]] into %[[O]][%[[B]], %[[H]]] at(%[[AT]]) box [4] dilation [1] transposed : tensor<6x4xf32>, memref<2x16x4x6xbf16>

@@ -157,9 +157,9 @@ Softmax AttentionTiler::buildSoftmaxStep(ImplicitLocOpBuilder &b, Value scores,
   // so far is masked: exp(-inf - 0) is 0, exp(-inf + inf) would be a NaN.
   SmallVector<Value> statistics = buildGeneric(
       b, {tileMaximum},
-      {state.maximum, state.sum, buildEmpty(b, {queries}, type),
+      {state.maximum, buildEmpty(b, {queries}, type),
        buildEmpty(b, {queries}, type)},
-      {vector, vector, vector, vector, vector}, {},
+      {vector, vector, vector, vector}, {},
       [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
         Value greater = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT,
                                               args[0], args[1]);
@@ -171,18 +171,26 @@ Softmax AttentionTiler::buildSoftmaxStep(ImplicitLocOpBuilder &b, Value scores,
             arith::SelectOp::create(b, empty, buildFloat(b, type, 0), maximum);
         Value rescale = math::ExpOp::create(
             b, arith::SubFOp::create(b, args[1], shift).getResult());
-        Value sum = arith::MulFOp::create(b, args[2], rescale);
-        return {maximum, sum, shift, rescale};
+        return {maximum, shift, rescale};
       });
-  Value shift = statistics[2], rescale = statistics[3];
+  Value shift = statistics[1], rescale = statistics[2];
 
+  // The sum of the tile starts at zero: over many keys, sums of sums round far
+  // less than one running sum.
   SmallVector<Value> weights = buildGeneric(
-      b, {shift}, {scores, statistics[1]}, {queryOnly, both, queryOnly}, {0},
+      b, {shift}, {scores, buildFilled(b, {queries}, type, 0)},
+      {queryOnly, both, queryOnly}, {0},
       [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
         Value weight = math::ExpOp::create(
             b, arith::SubFOp::create(b, args[1], args[0]).getResult());
         return {weight, arith::AddFOp::create(b, args[2], weight)};
       });
+  Value sum = buildGeneric(
+      b, {weights[1], rescale}, {state.sum}, {vector, vector, vector}, {},
+      [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
+        Value before = arith::MulFOp::create(b, args[2], args[1]);
+        return {arith::AddFOp::create(b, before, args[0])};
+      })[0];
 
   Value rescaled = buildGeneric(
       b, {rescale}, {state.accumulator}, {queryOnly, both}, {},
@@ -193,7 +201,7 @@ Softmax AttentionTiler::buildSoftmaxStep(ImplicitLocOpBuilder &b, Value scores,
   Value accumulator = buildContract(
       b, values, weights[0], rescaled,
       {tileMap(b, 3, {2, 0}), tileMap(b, 3, {2, 1}), tileMap(b, 3, {0, 1})});
-  return {accumulator, statistics[0], weights[1]};
+  return {accumulator, statistics[0], sum};
 }
 
 /// Goes on with the additional keys, which every query sees.
