@@ -11,6 +11,7 @@
 #include "na/Dialect/NA/IR/NA.h"
 #include "na/Dialect/NA/Interfaces/BufferizableOpInterfaceImpl.h"
 #include "na/Dialect/NA/Transforms/Passes.h"
+#include "na/Dialect/NAGPU/IR/NAGPU.h"
 #include "na/Pipelines/Pipelines.h"
 #include "na/Dialect/NA/Interfaces/TilingInterfaceImpl.h"
 
@@ -21,7 +22,7 @@
 using namespace mlir;
 
 void mlir::na::registerAllDialects(DialectRegistry &registry) {
-  registry.insert<NADialect>();
+  registry.insert<NADialect, nagpu::NAGPUDialect>();
   registerBufferizableOpInterfaceExternalModels(registry);
   registerTilingInterfaceExternalModels(registry);
   mlir::registerAllDialects(registry);
