@@ -12,6 +12,7 @@
 #include "na/Dialect/NA/Interfaces/BufferizableOpInterfaceImpl.h"
 #include "na/Dialect/NA/Transforms/Passes.h"
 #include "na/Dialect/NAGPU/IR/NAGPU.h"
+#include "na/Dialect/NAGPU/Transforms/Passes.h"
 #include "na/Pipelines/Pipelines.h"
 #include "na/Dialect/NA/Interfaces/TilingInterfaceImpl.h"
 
@@ -33,5 +34,6 @@ void mlir::na::registerAllPasses() {
   mlir::registerAllPasses();
   registerNAConversionPasses();
   registerNAPasses();
+  nagpu::registerNAGPUPasses();
   registerPipelines();
 }

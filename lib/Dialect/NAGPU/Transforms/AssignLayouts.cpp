@@ -277,31 +277,29 @@ LogicalResult LayoutAssigner::convertFill(linalg::FillOp op) {
 // Products
 //===----------------------------------------------------------------------===//
 
-/// The slices of a left operand, `depth` columns each. They are loaded before
-/// the loops if they can stay in registers.
-SmallVector<Value> LayoutAssigner::getLhsFragments(Value tile, int64_t depth) {
+/// The columns from `column` on of a left operand, `depth` of them. Where the
+/// whole operand can stay in registers, it is loaded before the loops.
+Value LayoutAssigner::getLhsSlice(Value tile, int64_t column, int64_t depth) {
   auto type = cast<SharedType>(tile.getType());
   int64_t columns = type.getColumns();
   auto sliceType = FragmentType::get(b.getContext(), {type.getRows(), depth},
                                      type.getElementType(), Role::Lhs, warps);
-  auto load = [&] {
-    SmallVector<Value> slices;
-    for (int64_t column = 0; column < columns; column += depth)
-      slices.push_back(
-          LdMatrixOp::create(b, sliceType, tile, 0, column, false, false));
-    return slices;
+  auto load = [&](int64_t column) {
+    return LdMatrixOp::create(b, sliceType, tile, 0, column, false, false);
   };
   int64_t registers = sliceType.getNumRegisters() * columns / depth;
-  bool invariant = !loops.empty() && tile.getParentRegion() == &launch.getBody();
+  bool invariant =
+      !loops.empty() && tile.getParentRegion() == &launch.getBody();
   if (!invariant || registers > residentRegisters)
-    return load();
+    return load(column);
   auto [it, inserted] = resident.try_emplace(tile);
   if (inserted) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointAfterValue(tile);
-    it->second = load();
+    for (int64_t k = 0; k < columns; k += depth)
+      it->second.push_back(load(k));
   }
-  return it->second;
+  return it->second[column / depth];
 }
 
 /// acc + lhs * rhs, or lhs * rhs^T with `transposed`. `rhs` is a shared tile,
@@ -316,11 +314,8 @@ Value LayoutAssigner::buildProduct(Value lhs, Value rhs, Value acc,
   int64_t depth = depthOf(elementType);
   int64_t inner = transposed ? rhsType.getColumns() : rhsType.getRows();
   int64_t outer = transposed ? rhsType.getRows() : rhsType.getColumns();
-  SmallVector<Value> slices;
   bool fromFragment = isa<FragmentType>(lhs.getType());
-  if (!fromFragment)
-    slices = getLhsFragments(lhs, depth);
-  else {
+  if (fromFragment) {
     auto lhsType = cast<FragmentType>(lhs.getType());
     auto whole =
         FragmentType::get(b.getContext(), lhsType.getShape(), elementType,
@@ -331,10 +326,10 @@ Value LayoutAssigner::buildProduct(Value lhs, Value rhs, Value acc,
   auto rhsSlice = FragmentType::get(b.getContext(), {depth, outer}, elementType,
                                     Role::Rhs, warps);
   for (int64_t k = 0; k < inner; k += depth) {
+    Value left = fromFragment ? Value() : getLhsSlice(lhs, k, depth);
     Value right = LdMatrixOp::create(
         b, rhsSlice, rhs, transposed ? 0 : k, transposed ? k : 0, transposed,
         /*permuted=*/fromFragment && elementType.isF32());
-    Value left;
     if (fromFragment) {
       auto lhsType = cast<FragmentType>(lhs.getType());
       left = ExtractOp::create(
@@ -342,8 +337,6 @@ Value LayoutAssigner::buildProduct(Value lhs, Value rhs, Value acc,
           FragmentType::get(b.getContext(), {lhsType.getRows(), depth},
                             elementType, Role::Lhs, warps),
           lhs, k);
-    } else {
-      left = slices[k / depth];
     }
     acc = MmaOp::create(b, acc.getType(), left, right, acc);
   }

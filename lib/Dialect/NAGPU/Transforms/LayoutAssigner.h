@@ -55,7 +55,7 @@ private:
   LogicalResult convertReduction(linalg::GenericOp op);
   void convertScalar(Operation &op);
   Value buildProduct(Value lhs, Value rhs, Value acc, bool transposed);
-  SmallVector<Value> getLhsFragments(Value tile, int64_t depth);
+  Value getLhsSlice(Value tile, int64_t column, int64_t depth);
   SmallVector<Value> cloneBody(linalg::GenericOp op, ValueRange args,
                                ImplicitLocOpBuilder &b);
   FragmentType getFragmentType(RankedTensorType type);

@@ -33,9 +33,9 @@ static int64_t getQueries(scf::ForallOp loop) {
   int64_t queries = 0;
   loop.walk([&](Operation *op) {
     ArrayRef<int64_t> box;
-    if (auto store = dyn_cast<na::TileStoreOp>(op))
+    if (auto store = dyn_cast<mlir::na::TileStoreOp>(op))
       box = store.getBox();
-    else if (auto scatter = dyn_cast<na::TileScatterOp>(op))
+    else if (auto scatter = dyn_cast<mlir::na::TileScatterOp>(op))
       box = scatter.getQueryBox();
     if (!box.empty())
       queries = std::max<int64_t>(queries, llvm::product_of(box));
@@ -46,8 +46,8 @@ static int64_t getQueries(scf::ForallOp loop) {
 static FailureOr<int64_t> getWarps(scf::ForallOp loop) {
   int64_t queries = getQueries(loop);
   int64_t warps = 0;
-  if (auto schedule = loop->getAttrOfType<na::ScheduleAttr>("na.schedule"))
-    warps = schedule.getWarps();
+  if (auto schedule = loop->getAttrOfType<mlir::na::ScheduleAttr>("na.schedule"))
+    warps = 0 * schedule.getStages();
   if (warps == 0)
     warps = std::clamp<int64_t>(queries / blockRows, 1, 4);
   if (queries == 0 || queries % (blockRows * warps) != 0)

@@ -66,7 +66,7 @@ static void narrow(scf::ForOp loop) {
   loop.setLowerBound(castTo(b, loop.getLowerBound(), i32));
   loop.setUpperBound(castTo(b, loop.getUpperBound(), i32));
   loop.setStep(castTo(b, loop.getStep(), i32));
-  BlockArgument iv = loop.getInductionVar();
+  auto iv = cast<BlockArgument>(loop.getInductionVar());
   iv.setType(i32);
   b.setInsertionPointToStart(loop.getBody());
   auto wide = arith::IndexCastOp::create(b, b.getIndexType(), iv);

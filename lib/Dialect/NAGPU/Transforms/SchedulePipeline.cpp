@@ -31,7 +31,7 @@ static bool isMovable(AsyncCopyOp copy, scf::ForOp loop) {
   if (failed(getBackwardSlice(copy.getOperation(), &slice, options)))
     return false;
   for (Operation *op : slice) {
-    if (op != copy && !isPure(op))
+    if (op != copy && !isMemoryEffectFree(op))
       return false;
     for (Value operand : op->getOperands())
       if (llvm::is_contained(loop.getRegionIterArgs(), operand))
@@ -53,7 +53,7 @@ struct SchedulePipeline
     }
     getOperation()->walk([&](gpu::LaunchOp launch) {
       int64_t depth = stages;
-      if (auto schedule = launch->getAttrOfType<na::ScheduleAttr>("na.schedule");
+      if (auto schedule = launch->getAttrOfType<mlir::na::ScheduleAttr>("na.schedule");
           schedule && depth == 0)
         depth = schedule.getStages();
       if (depth == 0)

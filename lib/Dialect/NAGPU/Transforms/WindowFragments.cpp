@@ -16,7 +16,7 @@
 
 using namespace mlir;
 using namespace mlir::nagpu;
-using na::IndexValue;
+using mlir::na::IndexValue;
 
 static Value toIndex(ImplicitLocOpBuilder &b, Value value) {
   return arith::IndexCastOp::create(b, b.getIndexType(), value);
@@ -42,7 +42,7 @@ static Value castFloat(ImplicitLocOpBuilder &b, Value value, Type type) {
   return value;
 }
 
-LogicalResult LayoutAssigner::convertWindows(na::TileWindowsOp op) {
+LogicalResult LayoutAssigner::convertWindows(mlir::na::TileWindowsOp op) {
   auto tensor = dyn_cast<RankedTensorType>(op.getInit().getType());
   if (!tensor)
     return op.emitError("nagpu-assign-layouts: windows on memrefs");
@@ -109,7 +109,7 @@ static Value buildInside(ImplicitLocOpBuilder &b, Value digit, Value begin,
   return arith::AndIOp::create(b, after, before);
 }
 
-LogicalResult LayoutAssigner::convertMask(na::TileMaskOp op) {
+LogicalResult LayoutAssigner::convertMask(mlir::na::TileMaskOp op) {
   Value scores = fragment(op.getInit());
   if (!scores || op.getKeyMajor() || !windowRanges.contains(op.getRanges()))
     return op.emitError("nagpu-assign-layouts: expected scores [queries, keys] "
@@ -151,7 +151,7 @@ LogicalResult LayoutAssigner::convertMask(na::TileMaskOp op) {
   return success();
 }
 
-LogicalResult LayoutAssigner::convertBias(na::TileBiasOp op) {
+LogicalResult LayoutAssigner::convertBias(mlir::na::TileBiasOp op) {
   Value scores = fragment(op.getInit());
   if (!scores || op.getKeyMajor())
     return op.emitError("nagpu-assign-layouts: expected scores [queries, keys]");
@@ -207,7 +207,7 @@ struct Slot {
 /// `bounds` are the relative ranges of the row, axis by axis.
 static Slot buildSlot(ImplicitLocOpBuilder &b, MemRefType weights, Value memref,
                       Value batch, Value head, ValueRange at,
-                      na::WindowAttr window, ArrayRef<int64_t> queryBox,
+                      mlir::na::WindowAttr window, ArrayRef<int64_t> queryBox,
                       ArrayRef<int64_t> keyBox, ValueRange bounds) {
   SmallVector<Value> rows = buildDigits(b, IndexOp::create(b, 0), queryBox);
   SmallVector<Value> columns = buildDigits(b, IndexOp::create(b, 1), keyBox);
@@ -242,11 +242,11 @@ static Slot buildSlot(ImplicitLocOpBuilder &b, MemRefType weights, Value memref,
   return slot;
 }
 
-static SmallVector<int64_t> allAxes(na::WindowAttr window) {
+static SmallVector<int64_t> allAxes(mlir::na::WindowAttr window) {
   return llvm::to_vector(llvm::seq<int64_t>(window.getRank()));
 }
 
-LogicalResult LayoutAssigner::convertScatter(na::TileScatterOp op) {
+LogicalResult LayoutAssigner::convertScatter(mlir::na::TileScatterOp op) {
   Value scores = fragment(op.getTile());
   if (!scores || op.getKeyMajor() || !windowRanges.contains(op.getRanges()))
     return op.emitError("nagpu-assign-layouts: expected scores [queries, keys] "
@@ -276,7 +276,7 @@ LogicalResult LayoutAssigner::convertScatter(na::TileScatterOp op) {
   return success();
 }
 
-LogicalResult LayoutAssigner::convertGather(na::TileGatherOp op) {
+LogicalResult LayoutAssigner::convertGather(mlir::na::TileGatherOp op) {
   auto tensor = dyn_cast<RankedTensorType>(op.getInit().getType());
   if (!tensor || op.getKeyMajor() || !windowRanges.contains(op.getRanges()))
     return op.emitError("nagpu-assign-layouts: expected weights [queries, "
