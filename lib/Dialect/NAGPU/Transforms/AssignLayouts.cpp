@@ -14,7 +14,10 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
+
+#include <numeric>
 
 namespace mlir::nagpu {
 #define GEN_PASS_DEF_NAGPUASSIGNLAYOUTS
@@ -75,7 +78,52 @@ FragmentType LayoutAssigner::getFragmentType(RankedTensorType type) {
       elementType, Role::Accumulator, warps);
 }
 
+/// Bytes, at most 16, that divide the distance of any two rows of channels, as
+/// far as the type tells.
+static int64_t getRowAlignment(MemRefType type) {
+  int64_t bytes = type.getElementTypeBitWidth() / 8;
+  int64_t rows = 16;
+  auto [strides, offset] = type.getStridesAndOffset();
+  auto divide = [&](int64_t elements) {
+    int64_t distance = ShapedType::isDynamic(elements) ? 1 : elements;
+    rows = std::gcd(rows, distance * bytes);
+  };
+  divide(type.getShape().back());
+  divide(offset);
+  for (int64_t stride : ArrayRef(strides).drop_back())
+    divide(stride);
+  return rows;
+}
+
+/// Says outside the launch which alignment wide accesses in it rely on.
+void LayoutAssigner::assumeAlignments() {
+  llvm::MapVector<Value, int64_t> alignments;
+  launch.walk([&](Operation *op) {
+    Value memref;
+    if (auto load = dyn_cast<mlir::na::TileLoadOp>(op))
+      memref = load.getSource();
+    else if (auto store = dyn_cast<mlir::na::TileStoreOp>(op))
+      memref = store.getDest();
+    if (!memref)
+      return;
+    int64_t alignment = getRowAlignment(cast<MemRefType>(memref.getType()));
+    while (auto view = memref.getDefiningOp<ViewLikeOpInterface>())
+      memref = view.getViewSource();
+    auto [it, inserted] = alignments.try_emplace(memref, alignment);
+    if (!inserted)
+      it->second = std::max(it->second, alignment);
+  });
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(launch);
+  for (auto [memref, alignment] : alignments)
+    if (memref.getParentRegion()->isProperAncestor(&launch.getBody()))
+      mapping.map(memref,
+                  memref::AssumeAlignmentOp::create(b, memref, alignment)
+                      .getResult());
+}
+
 LogicalResult LayoutAssigner::run() {
+  assumeAlignments();
   Region &region = launch.getBody();
   if (!region.hasOneBlock())
     return launch.emitError("nagpu-assign-layouts: body has several blocks");

@@ -42,6 +42,7 @@ public:
 
 private:
   // AssignLayouts.cpp
+  void assumeAlignments();
   LogicalResult convertBlock(Block &block);
   LogicalResult convert(Operation &op);
   LogicalResult convertFor(scf::ForOp loop);
