@@ -1,0 +1,123 @@
+//===- GPUPipeline.cpp - The pipeline na-to-nvvm ----------------*- C++ -*-===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "na/Pipelines/Pipelines.h"
+
+#include "Bufferization.h"
+#include "na/Conversion/Passes.h"
+#include "na/Dialect/NA/Transforms/Passes.h"
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/GPU/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Dialect/SCF/Transforms/Passes.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace mlir::na;
+
+/// Tiles attention on tensors or memrefs, and makes kernels of the tiles.
+static void addTiledKernels(OpPassManager &pm,
+                            const GPUPipelineOptions &options) {
+  (void)pm;
+  (void)options;
+}
+
+void mlir::na::buildGPUKernelsPipeline(OpPassManager &pm,
+                                       const GPUPipelineOptions &options) {
+  CheckGPUPassOptions check;
+  check.chip = options.chip;
+  pm.addPass(createCheckGPUPass(check));
+  pm.addPass(createCanonicalizerPass());
+  if (options.mode != LoweringMode::Fused) {
+    NADecomposeAttentionOptions decompose;
+    if (options.mode == LoweringMode::Naive)
+      decompose.weightsLimit = options.naiveWeightsLimit;
+    pm.addPass(createNADecomposeAttention(decompose));
+  }
+  addBufferization(pm);
+  if (options.mode != LoweringMode::Naive)
+    addTiledKernels(pm, options);
+  bufferization::buildBufferDeallocationPipeline(
+      pm, bufferization::BufferDeallocationPipelineOptions());
+  pm.addPass(createConvertBufferizationToMemRefPass());
+  // What has no tiled form, and everything in naive mode: a thread for each
+  // iteration of the parallel loops.
+  pm.addPass(createConvertNAToLoopsPass());
+  pm.addPass(createLinalgToThreadLoopsPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(createGPUMapParallelPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+/// Lowers the kernels to the NVVM and LLVM dialects.
+static void addKernelLowering(OpPassManager &pm) {
+  OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>();
+  kernels.addPass(createApproximateMathPass());
+  kernels.addPass(createMathToNVVMApproxPass());
+  kernels.addPass(createForallToParallelLoopPass());
+  kernels.addPass(createConvertVectorToSCFPass());
+  kernels.addPass(memref::createExpandStridedMetadataPass());
+  kernels.addPass(createLowerAffinePass());
+  kernels.addPass(arith::createArithExpandOpsPass());
+  kernels.addPass(createCanonicalizerPass());
+  kernels.addPass(createCSEPass());
+  kernels.addPass(createSCFToControlFlowPass());
+  kernels.addPass(createConvertMathToLLVMPass());
+  ConvertGpuOpsToNVVMOpsOptions toNVVM;
+  toNVVM.indexBitwidth = 64;
+  kernels.addPass(createConvertGpuOpsToNVVMOps(toNVVM));
+  kernels.addPass(createReconcileUnrealizedCastsPass());
+  kernels.addPass(createCanonicalizerPass());
+  kernels.addPass(createCSEPass());
+}
+
+/// Lowers the functions of the host to the LLVM dialect.
+static void addHostLowering(OpPassManager &pm) {
+  pm.addPass(memref::createExpandStridedMetadataPass());
+  pm.addPass(createLowerAffinePass());
+  pm.addPass(arith::createArithExpandOpsPass());
+  pm.addPass(createSCFToControlFlowPass());
+  pm.addPass(createConvertMathToLLVMPass());
+  FinalizeMemRefToLLVMConversionPassOptions memref;
+  // The run time allocates on the device.
+  memref.useGenericFunctions = true;
+  pm.addPass(createFinalizeMemRefToLLVMConversionPass(memref));
+  pm.addPass(createArithToLLVMConversionPass());
+  pm.addPass(createConvertIndexToLLVMPass());
+  pm.addPass(createConvertControlFlowToLLVMPass());
+  pm.addPass(createConvertFuncToLLVMPass());
+  pm.addPass(createUBToLLVMConversionPass());
+  pm.addPass(createReconcileUnrealizedCastsPass());
+  pm.addPass(createCheckLoweredPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+void mlir::na::buildGPUPipeline(OpPassManager &pm,
+                                const GPUPipelineOptions &options) {
+  buildGPUKernelsPipeline(pm, options);
+  pm.addPass(createGPUNameKernelsPass());
+  pm.addPass(createGpuKernelOutliningPass());
+  pm.addPass(createGPULaunchToRuntimePass());
+  addKernelLowering(pm);
+  GpuNVVMAttachTargetOptions target;
+  target.chip = options.chip;
+  target.features = "+ptx80";
+  target.optLevel = 3;
+  pm.addPass(createGpuNVVMAttachTarget(target));
+  GpuModuleToBinaryPassOptions binary;
+  binary.compilationTarget = options.format;
+  pm.addPass(createGpuModuleToBinaryPass(binary));
+  addHostLowering(pm);
+}
