@@ -392,8 +392,8 @@ func.func @store_box_rows(
     %a: !nagpu.fragment<128x32xf32, accumulator, 4>,
     %o: memref<1x56x56x2x32xbf16>,
     %i: index) {
-  // expected-error @+1 {{'nagpu.store' op 'box' has 64 tokens, expected 128 (dimension 0 of 'source')}}
-  nagpu.store %a into %o[%i, %i] at(%i, %i) box [8, 8] dilation [1, 1]
+  // expected-error @+1 {{'nagpu.store' op 'box' has 256 tokens, expected 128 (dimension 0 of 'source')}}
+  nagpu.store %a into %o[%i, %i] at(%i, %i) box [16, 16] dilation [1, 1]
     : !nagpu.fragment<128x32xf32, accumulator, 4>, memref<1x56x56x2x32xbf16>
   return
 }
