@@ -263,7 +263,7 @@ static llvm::Expected<Program> buildProgram(const Problem &problem,
 static llvm::Error attachSchedule(const Options &options, ModuleOp module) {
   if (options.queryTile.empty())
     return llvm::Error::success();
-  auto schedule = ScheduleAttr::get(module.getContext(), "cpu",
+  auto schedule = ScheduleAttr::get(module.getContext(), options.scheduleTarget,
                                     options.queryTile, options.keyTile);
   ErrorCollector errors(module.getContext());
   bool found = false;

@@ -79,9 +79,10 @@ llvm::Expected<Compiled> compile(const Program &program, StringRef pipeline,
     return harness.takeError();
   JITOptions options;
   options.optLevel = runOptions.optLevel;
-  options.pipeline =
-      llvm::formatv("{0},na-to-cpu{{mode={1} vector-bits={2}}",
-                    Harness::getPreparation(), pipeline, runOptions.vectorBits);
+  options.pipeline = llvm::formatv(
+      "{0},na-to-cpu{{mode={1} vector-bits={2} schedule-target={3}}",
+      Harness::getPreparation(), pipeline, runOptions.vectorBits,
+      runOptions.scheduleTarget);
   if (!printAfter.empty())
     options.configurePasses = [&](PassManager &manager) {
       auto wanted = [printAfter](Pass *pass, Operation *) {
