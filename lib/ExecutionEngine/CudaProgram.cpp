@@ -291,6 +291,7 @@ struct Chip {
 
 static constexpr Chip chips[] = {{"sm_80", 80, false},
                                  {"sm_86", 86, false},
+                                 {"sm_87", 87, false},
                                  {"sm_89", 89, false},
                                  {"sm_90", 90, false},
                                  {"sm_90a", 90, true}};

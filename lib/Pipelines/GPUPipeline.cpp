@@ -10,6 +10,7 @@
 #include "Bufferization.h"
 #include "na/Conversion/Passes.h"
 #include "na/Dialect/NA/Transforms/Passes.h"
+#include "na/Dialect/NAGPU/Transforms/Passes.h"
 
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
@@ -24,11 +25,42 @@
 using namespace mlir;
 using namespace mlir::na;
 
-/// Tiles attention on tensors or memrefs, and makes kernels of the tiles.
+/// Bytes of shared memory that a CTA can have (CUDA programming guide, compute
+/// capabilities).
+static int64_t getSharedMemoryLimit(StringRef chip) {
+  if (chip.starts_with("sm_90"))
+    return 227 * 1024;
+  if (chip == "sm_80" || chip == "sm_87")
+    return 163 * 1024;
+  return 99 * 1024;
+}
+
+/// Tiles na operations on memrefs, and makes kernels of the tiles.
 static void addTiledKernels(OpPassManager &pm,
                             const GPUPipelineOptions &options) {
-  (void)pm;
-  (void)options;
+  if (options.mode == LoweringMode::Fused)
+    pm.addPass(createNATileAndFuse());
+  // Products that stand alone in the program too.
+  pm.addPass(createNATileUnfused());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(nagpu::createNAGPUMapGrid());
+  nagpu::NAGPUAssignLayoutsOptions layouts;
+  layouts.tf32 = options.f32Math == F32Math::TF32;
+  pm.addPass(nagpu::createNAGPUAssignLayouts(layouts));
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(nagpu::createNAGPUNarrowIndex());
+  pm.addPass(nagpu::createNAGPUSchedulePipeline());
+  pm.addPass(nagpu::createNAGPUExpandPipeline());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  nagpu::NAGPUAssignSharedMemoryOptions shared;
+  shared.limit = getSharedMemoryLimit(options.chip);
+  pm.addPass(nagpu::createNAGPUAssignSharedMemory(shared));
+  pm.addPass(createConvertNAGPUToNVVMPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
 }
 
 void mlir::na::buildGPUKernelsPipeline(OpPassManager &pm,
@@ -42,6 +74,14 @@ void mlir::na::buildGPUKernelsPipeline(OpPassManager &pm,
     if (options.mode == LoweringMode::Naive)
       decompose.weightsLimit = options.naiveWeightsLimit;
     pm.addPass(createNADecomposeAttention(decompose));
+  }
+  if (options.mode != LoweringMode::Naive) {
+    NASelectScheduleOptions schedule;
+    schedule.target = options.chip;
+    schedule.queryTile.assign(options.queryTile.begin(),
+                              options.queryTile.end());
+    schedule.keyTile.assign(options.keyTile.begin(), options.keyTile.end());
+    pm.addPass(createNASelectSchedule(schedule));
   }
   addBufferization(pm);
   if (options.mode != LoweringMode::Naive)

@@ -360,7 +360,7 @@ TEST(CudaChip, FitsTheDevice) {
     return properties;
   };
   EXPECT_EQ(llvm::cantFail(getDefaultChip(device(8, 0))), "sm_80");
-  EXPECT_EQ(llvm::cantFail(getDefaultChip(device(8, 7))), "sm_86");
+  EXPECT_EQ(llvm::cantFail(getDefaultChip(device(8, 8))), "sm_87");
   EXPECT_EQ(llvm::cantFail(getDefaultChip(device(9, 0))), "sm_90");
   EXPECT_EQ(llvm::cantFail(getDefaultChip(device(12, 0))), "sm_90");
   EXPECT_EQ(errorOf(getDefaultChip(device(7, 5)).takeError()),
@@ -372,8 +372,8 @@ TEST(CudaChip, FitsTheDevice) {
   EXPECT_EQ(errorOf(checkChip("sm_90", device(8, 9))),
             "code for sm_90 does not run here: the device (GPU) is sm_89");
   EXPECT_EQ(errorOf(checkChip("sm_75")),
-            "unknown chip 'sm_75'; available: sm_80, sm_86, sm_89, sm_90, "
-            "sm_90a");
+            "unknown chip 'sm_75'; available: sm_80, sm_86, sm_87, sm_89, "
+            "sm_90, sm_90a");
 }
 
 } // namespace

@@ -153,6 +153,9 @@ FAKE(cuDeviceGet, (DeviceId * out, int ordinal), *out = ordinal;
 FAKE(cuDeviceGetName, (char *out, int size, DeviceId),
      std::strncpy(out, "Fake GPU", size);
      return ResultSuccess;)
+FAKE(cuDeviceGetPCIBusId, (char *out, int size, DeviceId),
+     std::strncpy(out, "0000:00:00.0", size);
+     return ResultSuccess;)
 FAKE(cuDeviceTotalMem_v2, (size_t *out, DeviceId), *out = size_t(1) << 30;
      return ResultSuccess;)
 FAKE(
