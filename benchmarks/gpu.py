@@ -145,8 +145,8 @@ class Ours(Measured):
         output = os.path.join(run.folder, "o.npy")
         result = self.execute("--runs=1", f"--outputs=o={output}")
         self.seconds = result["bench"]["median_s"]
-        for key in ("compile_s", "first_run_s", "pipeline", "schedule",
-                    "fallback"):
+        for key in ("compile_s", "load_s", "first_run_s", "chip", "launches",
+                    "remarks"):
             if key in result:
                 self.entry[key] = result[key]
         values = np.load(output, mmap_mode="r")
