@@ -51,13 +51,12 @@ void mlir::na::buildGPUKernelsPipeline(OpPassManager &pm,
   pm.addPass(createConvertBufferizationToMemRefPass());
   // What has no tiled form, and everything in naive mode: a thread for each
   // iteration of the parallel loops.
+  pm.addPass(createConvertNAToThreadLoopsPass());
   pm.addPass(createConvertNAToLoopsPass());
   pm.addPass(createLinalgToThreadLoopsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(createGPUMapParallelPass());
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
 }
 
 /// Lowers the kernels to the NVVM and LLVM dialects.
@@ -108,6 +107,7 @@ void mlir::na::buildGPUPipeline(OpPassManager &pm,
                                 const GPUPipelineOptions &options) {
   buildGPUKernelsPipeline(pm, options);
   pm.addPass(createGPUNameKernelsPass());
+  pm.addPass(createGpuLaunchSinkIndexComputationsPass());
   pm.addPass(createGpuKernelOutliningPass());
   pm.addPass(createGPULaunchToRuntimePass());
   addKernelLowering(pm);
