@@ -36,6 +36,9 @@ void mlir::na::buildGPUKernelsPipeline(OpPassManager &pm,
   CheckGPUPassOptions check;
   check.chip = options.chip;
   pm.addPass(createCheckGPUPass(check));
+  // A buffer that crosses a call is freed by flags in memory, which the host
+  // cannot read.
+  pm.addPass(createInlinerPass());
   pm.addPass(createCanonicalizerPass());
   if (options.mode != LoweringMode::Fused) {
     NADecomposeAttentionOptions decompose;

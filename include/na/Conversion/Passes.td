@@ -659,6 +659,7 @@ def MathToNVVMApproxPass : Pass<"math-to-nvvm-approx"> {
     | `math.log`, `math.log10` | `lg2.approx(x) * log(2)`, `.. * log10(2)` |
     | `math.log2` | `lg2.approx(x)` |
     | `math.rsqrt` | `rsqrt.approx(x)` |
+    | `math.absf`, `ceil`, `copysign`, `floor`, `round`, `roundeven`, `sqrt`, `trunc` | LLVM's intrinsic, which is exact |
 
     None of the instructions flushes subnormal numbers to zero; exp(-inf) is 0.
     Values of type f16 and bf16 are computed in f32; vectors lane by lane.
@@ -670,7 +671,7 @@ def MathToNVVMApproxPass : Pass<"math-to-nvvm-approx"> {
     %y = llvm.call_intrinsic "llvm.nvvm.ex2.approx.f32"(%0) : (f32) -> f32
     ```
 
-    Errors: one of these operations on f64 or another type.
+    Errors: one of the approximations on f64 or another type.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",

@@ -59,6 +59,12 @@ static int64_t getLanes(Value memref) {
   return lanes;
 }
 
+static bool isContiguous(Value memref) {
+  auto [strides, offset] =
+      cast<MemRefType>(memref.getType()).getStridesAndOffset();
+  return strides.back() == 1;
+}
+
 namespace {
 
 /// Adds accesses of several elements to the loops.
@@ -83,6 +89,13 @@ protected:
   Value loadVector(Value memref, ValueRange indices, int64_t size,
                    int64_t lanes) {
     auto type = VectorType::get({size}, getFloatType(memref));
+    if (!isContiguous(memref)) {
+      SmallVector<Value> elements;
+      for (int64_t i = 0; i < size; ++i)
+        elements.push_back(load(memref, shift(indices, i)));
+      return vector::FromElementsOp::create(b, type.clone(accumulator),
+                                            elements);
+    }
     Value loaded =
         vector::LoadOp::create(b, type, memref, indices, /*nontemporal=*/false,
                                llvm::MaybeAlign(getBytes(memref, lanes)));
@@ -91,9 +104,21 @@ protected:
   void storeVector(Value vector, Value memref, ValueRange indices,
                    int64_t lanes) {
     auto type = cast<VectorType>(vector.getType());
+    if (!isContiguous(memref)) {
+      for (int64_t i = 0; i < type.getDimSize(0); ++i)
+        store(vector::ExtractOp::create(b, vector, i), memref,
+              shift(indices, i));
+      return;
+    }
     vector::StoreOp::create(
         b, castFloat(vector, type.clone(getFloatType(memref))), memref, indices,
         /*nontemporal=*/false, llvm::MaybeAlign(getBytes(memref, lanes)));
+  }
+  /// `indices`, `offset` further along the last dimension.
+  SmallVector<Value> shift(ValueRange indices, int64_t offset) {
+    SmallVector<Value> result(indices);
+    result.back() = arith::AddIOp::create(b, result.back(), index(offset));
+    return result;
   }
   Value castFloat(Value value, Type type) {
     if (getElementTypeOrSelf(value) == getElementTypeOrSelf(type))
