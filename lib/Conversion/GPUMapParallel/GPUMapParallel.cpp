@@ -13,7 +13,9 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "mlir/Transforms/RegionUtils.h"
 
 #include <limits>
@@ -157,20 +159,39 @@ LogicalResult Mapper::moveBuffers(gpu::LaunchOp launch) {
   return success();
 }
 
+/// Whether `op` has the same result on the host and the device.
+static bool isSunk(Operation *op) {
+  if (matchPattern(op, m_Constant()) || isa<memref::GetGlobalOp>(op))
+    return true;
+  auto view = dyn_cast<ViewLikeOpInterface>(op);
+  Operation *source = view ? view.getViewSource().getDefiningOp() : nullptr;
+  return source && isa<memref::GetGlobalOp, ViewLikeOpInterface>(source) &&
+         isSunk(source);
+}
+
 /// Copies what is the same on the host and the device into the kernel: the
-/// constants and the addresses of global constants.
+/// constants, and the addresses of constant memrefs with views of them.
 static void sinkConstants(gpu::LaunchOp launch) {
-  llvm::SetVector<Value> used;
-  getUsedValuesDefinedAbove(launch.getBody(), used);
   OpBuilder builder(launch.getContext());
   builder.setInsertionPointToStart(&launch.getBody().front());
+  IRMapping map;
+  std::function<void(Operation *)> sink = [&](Operation *op) {
+    if (map.contains(op))
+      return;
+    for (Value operand : op->getOperands())
+      if (Operation *source = operand.getDefiningOp();
+          source && isSunk(source))
+        sink(source);
+    builder.clone(*op, map);
+  };
+  llvm::SetVector<Value> used;
+  getUsedValuesDefinedAbove(launch.getBody(), used);
   for (Value value : used) {
     Operation *op = value.getDefiningOp();
-    if (!op ||
-        !(matchPattern(op, m_Constant()) || isa<memref::GetGlobalOp>(op)))
+    if (!op || !isSunk(op))
       continue;
-    Operation *copy = builder.clone(*op);
-    replaceAllUsesInRegionWith(value, copy->getResult(0), launch.getBody());
+    sink(op);
+    replaceAllUsesInRegionWith(value, map.lookup(value), launch.getBody());
   }
 }
 
@@ -217,8 +238,9 @@ static bool isMapped(Operation *op) {
   if (auto forall = dyn_cast<scf::ForallOp>(op)) {
     // Tiles are for a block of threads, not for one.
     WalkResult tiles = forall->walk([](Operation *inner) {
-      return isa_and_nonnull<mlir::na::NADialect>(inner->getDialect()) ? WalkResult::interrupt()
-                                                     : WalkResult::advance();
+      return isa_and_nonnull<mlir::na::NADialect>(inner->getDialect())
+                 ? WalkResult::interrupt()
+                 : WalkResult::advance();
     });
     return forall.getNumResults() == 0 && !tiles.wasInterrupted();
   }
