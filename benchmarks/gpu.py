@@ -11,10 +11,11 @@ an f64 reference from the same rounded inputs. Times are of whole operators, in
 memory order heads-last: permutes, concatenations and softmax included.
 
 What can be measured (--what, a comma-separated list of names or patterns):
-  na-fused na-unfused na-naive   our paths, each run a process of na-run
-  naive-cuda                     the hand-written kernels of peers/naive.cu
-  dense-*                        PyTorch's attention over all pairs
-  flex-*                         compiled FlexAttention with the same mask
+  na-fused na-unfused na-naive  our paths, each run a process of na-run; with
+                                -tf32, the f32 problems with rounded factors
+  naive-cuda                    the hand-written kernels of peers/naive.cu
+  dense-*                       PyTorch's attention over all pairs
+  flex-*                        compiled FlexAttention with the same mask
 
 Results are written after every problem, so that a run that is cut off keeps what
 it has; --resume continues one. --report prints the tables of a stored file.
@@ -42,7 +43,8 @@ from common import (HERE, ITEM_BYTES, Skip, as_json, check_rows, commit,
                     weights_elements)
 from torch_peers import DENSE, PEERS, make_peer
 
-OURS = ("na-fused", "na-unfused", "na-naive")
+OURS = ("na-fused", "na-fused-tf32", "na-unfused", "na-unfused-tf32",
+        "na-naive")
 NAIVE = "naive-cuda"
 WHAT = OURS + (NAIVE,) + PEERS
 WEIGHTS_LIMIT = 40e9
@@ -67,7 +69,10 @@ class Measured:
                        f"{WEIGHTS_LIMIT / 1e9:.0f}")
 
     def record_error(self, rows, want):
-        whole, worst, passed = check_rows(rows, want, self.run.problem.dtype)
+        dtype = self.run.problem.dtype
+        if self.name.endswith("-tf32"):
+            dtype = "tf32"
+        whole, worst, passed = check_rows(rows, want, dtype)
         self.entry.update(error=whole, worst_row_error=worst)
         if not passed:
             raise Skip(f"WRONG: error {whole:.1e}, worst row {worst:.1e}")
@@ -113,10 +118,11 @@ class Ours(Measured):
         run, options = self.run, self.run.options
         return [options.na_run, *run.problem.flags(),
                 f"--target={'cuda' if run.on_gpu else 'cpu'}",
-                f"--pipeline={self.name[3:]}", "--bench",
+                f"--pipeline={self.name.split('-')[1]}", "--bench",
                 "--inputs=" + ",".join(f"{n}={p}" for n, p
                                        in run.input_files().items()),
                 *(["--no-fallback"] if run.on_gpu else []),
+                *(["--tf32"] if self.name.endswith("-tf32") else []),
                 *options.na_run_args.split(), *more]
 
     def execute(self, *more):
@@ -129,7 +135,9 @@ class Ours(Measured):
 
     def prepare(self):
         run = self.run
-        if self.name != "na-fused":
+        if self.name.endswith("-tf32") and run.problem.dtype != "f32":
+            raise Skip("the problem is not of type f32")
+        if not self.name.startswith("na-fused"):
             # Scores are f32; the weights are in the type of the inputs.
             self.check_weights(4)
         output = os.path.join(run.folder, "o.npy")
@@ -171,12 +179,19 @@ class NaiveCuda(Measured):
             self.run.process_limit()))
 
     def prepare(self):
-        self.check_weights(ITEM_BYTES[self.run.problem.dtype])
-        result = self.execute("--runs=1")
+        dtype = self.run.problem.dtype
+        # Weights in the inputs' type are faster. Logits that are too large for
+        # it are rounded by more than the tolerance: then f32.
+        for self.weights in ("input", "f32")[:1 if dtype == "f32" else 2]:
+            self.check_weights(
+                4 if self.weights == "f32" else ITEM_BYTES[dtype])
+            result = self.execute("--runs=1", f"--weights={self.weights}")
+            if result["ok"]:
+                break
         self.seconds = result["median_s"]
-        self.entry.update(error=result["error"],
-                          worst_row_error=result["worst_row_error"],
-                          kernels_s=result["kernels_s"])
+        for key in ("error", "worst_row_error", "kernels_s", "weights",
+                    "weights_bytes"):
+            self.entry[key] = result[key]
         if not result["ok"]:
             raise Skip(f"WRONG: error {result['error']:.1e}, worst row "
                        f"{result['worst_row_error']:.1e}")
@@ -185,7 +200,7 @@ class NaiveCuda(Measured):
         options = self.run.options
         runs = clock.run_count(self.seconds, options.runs, options.budget)
         result = self.execute(
-            f"--runs={runs}", "--verify=0",
+            f"--runs={runs}", "--verify=0", f"--weights={self.weights}",
             "--pause=10" if regime == "cool" else "--pause=0")
         return result["times_s"]
 

@@ -8,12 +8,16 @@ REGIMES = ("cool", "sustained")
 # What the summary compares: the fastest of each group.
 GROUPS = {
     "fused": ("na-fused",),
+    "fused tf32": ("na-fused-tf32",),
     "unfused": ("na-unfused",),
+    "unfused tf32": ("na-unfused-tf32",),
     "naive": ("na-naive", "naive-cuda"),
     "flex": ("flex-rows-128", "flex-rows-64", "flex-tiles-128",
              "flex-tiles-64"),
     "dense": ("dense-cudnn", "dense-flash", "dense-efficient"),
 }
+
+OURS = ("fused", "fused tf32", "unfused", "unfused tf32")
 
 
 def print_rates(rates):
@@ -91,7 +95,7 @@ def summarize(results):
             table.setdefault(key, {})[regime] = {
                 group: dict(ms=b[0], name=b[1]) for group, b in best.items()
                 if b}
-            for group in ("fused", "unfused"):
+            for group in OURS:
                 if best[group] and best["naive"]:
                     where = f"{len(problem['shape'])}-D {kind} {regime}"
                     speedups.setdefault(where, {}).setdefault(

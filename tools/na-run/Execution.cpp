@@ -51,8 +51,10 @@ llvm::Expected<Compiled> run::compileForHost(const Program &program,
   JITOptions options;
   options.optLevel = runOptions.optLevel;
   options.pipeline =
-      llvm::formatv("{0},na-to-cpu{{mode={1} vector-bits={2}}",
-                    Harness::getPreparation(), pipeline, runOptions.vectorBits);
+      llvm::formatv(
+          "{0},na-to-cpu{{mode={1} vector-bits={2} schedule-target={3}}",
+          Harness::getPreparation(), pipeline, runOptions.vectorBits,
+          runOptions.scheduleTarget);
   options.configurePasses = getPassPrinting(printAfter);
   llvm::Expected<std::unique_ptr<JITModule>> jit =
       JITModule::compile(*module, options);

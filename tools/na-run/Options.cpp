@@ -154,6 +154,11 @@ struct Flags {
       "key-tile", cl::value_desc("XxYxZ"), cl::cat(compileCategory),
       cl::desc("Keys per step, instead of the compiler's choice; needs "
                "--query-tile")};
+  Text scheduleTarget{
+      "schedule-target", cl::value_desc("name"), cl::init("cpu"),
+      cl::cat(compileCategory),
+      cl::desc("What the tiles are made for: cpu (default), or a GPU such as "
+               "sm_80, whose tiles run on the CPU too, slowly")};
   Text optLevel{"opt-level", cl::value_desc("0..3"), cl::cat(compileCategory),
                 cl::desc("How hard LLVM optimizes (default: 3); less compiles "
                          "faster")};
@@ -484,6 +489,7 @@ llvm::Expected<Options> Flags::getOptions() const {
   options.tf32 = tf32;
   options.ptxFile = dumpPtx;
   options.compileOnly = compileOnly;
+  options.scheduleTarget = scheduleTarget;
   for (auto [option, tile] : {std::pair<const Text &, std::vector<int64_t> &>{
                                   queryTile, options.queryTile},
                               {keyTile, options.keyTile}}) {

@@ -55,6 +55,8 @@ struct Options {
 
   std::string pipeline = "fused";
   std::vector<int64_t> queryTile, keyTile;
+  /// What the tiles are made for.
+  std::string scheduleTarget = "cpu";
   /// LLVM's optimization level.
   int optLevel = 3;
   /// The width that code is vectorized for; 0 for the host's.

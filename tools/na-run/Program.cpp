@@ -264,7 +264,7 @@ static llvm::Error attachSchedule(const Options &options, ModuleOp module) {
   // On a GPU they are options of the pipeline, which knows the chip.
   if (options.queryTile.empty() || options.cuda)
     return llvm::Error::success();
-  auto schedule = ScheduleAttr::get(module.getContext(), "cpu",
+  auto schedule = ScheduleAttr::get(module.getContext(), options.scheduleTarget,
                                     options.queryTile, options.keyTile);
   ErrorCollector errors(module.getContext());
   bool found = false;

@@ -26,6 +26,9 @@ void NAGPUDialect::registerTypes() {
       >();
 }
 
+/// Far more than any CTA holds; bytes and registers are counted in 64 bits.
+static constexpr int64_t maxTileSize = 65536;
+
 /// Parses `4x8xf32`.
 static ParseResult parseShape(AsmParser &parser, SmallVector<int64_t> &shape,
                               Type &elementType) {
@@ -94,12 +97,12 @@ LogicalResult FragmentType::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "fragment: a tile of role " << stringifyRole(role)
                        << " has " << (rowLike ? 1 : 2) << " dimensions, got "
                        << shape.size();
-  unsigned bits =
-      elementType.isIntOrFloat() ? elementType.getIntOrFloatBitWidth() : 0;
-  if (bits != 1 && bits != 16 && bits != 32)
+  if (!elementType.isF32() && !elementType.isF16() && !elementType.isBF16() &&
+      !elementType.isSignlessInteger(32) && !elementType.isSignlessInteger(1))
     return emitError()
            << "fragment: element type " << elementType
            << " has no fragment, expected f32, i32, f16, bf16 or i1";
+  unsigned bits = elementType.getIntOrFloatBitWidth();
   bool operand = role == Role::Lhs || role == Role::Rhs;
   if (bits == 16 && !operand)
     return emitError() << "fragment: role " << stringifyRole(role)
@@ -111,6 +114,9 @@ LogicalResult FragmentType::verify(function_ref<InFlightDiagnostic()> emitError,
                          << dim << " is not a positive multiple of " << multiple
                          << " (role " << stringifyRole(role) << ", " << warps
                          << " warps)";
+    if (shape[dim] > maxTileSize)
+      return emitError() << "fragment: size " << shape[dim] << " of dimension "
+                         << dim << " is more than " << maxTileSize;
     return success();
   };
   if (role == Role::Rhs)
@@ -179,9 +185,10 @@ LogicalResult SharedType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (shape.size() != 2 && shape.size() != 3)
     return emitError() << "shared: expected 2 dimensions, or 3 for a ring, got "
                        << shape.size();
-  for (int64_t size : shape)
-    if (size <= 0)
-      return emitError() << "shared: size " << size << " is not positive";
+  for (auto [dim, size] : llvm::enumerate(shape))
+    if (size <= 0 || size > maxTileSize)
+      return emitError() << "shared: size " << size << " of dimension " << dim
+                         << ", expected 1 to " << maxTileSize;
   if (!elementType.isF32() && !elementType.isF16() && !elementType.isBF16())
     return emitError() << "shared: element type " << elementType
                        << ", expected f32, f16 or bf16";

@@ -13,8 +13,8 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <numeric>
@@ -117,9 +117,9 @@ void LayoutAssigner::assumeAlignments() {
   b.setInsertionPoint(launch);
   for (auto [memref, alignment] : alignments)
     if (memref.getParentRegion()->isProperAncestor(&launch.getBody()))
-      mapping.map(memref,
-                  memref::AssumeAlignmentOp::create(b, memref, alignment)
-                      .getResult());
+      mapping.map(
+          memref,
+          memref::AssumeAlignmentOp::create(b, memref, alignment).getResult());
 }
 
 LogicalResult LayoutAssigner::run() {
@@ -189,10 +189,9 @@ LogicalResult LayoutAssigner::convertFor(scf::ForOp loop) {
   if (llvm::is_contained(inits, Value()))
     return loop.emitError("nagpu-assign-layouts: a loop carries a tile that "
                           "is not in registers");
-  auto converted =
-      scf::ForOp::create(b, scalar(loop.getLowerBound()),
-                         scalar(loop.getUpperBound()), scalar(loop.getStep()),
-                         inits);
+  auto converted = scf::ForOp::create(b, scalar(loop.getLowerBound()),
+                                      scalar(loop.getUpperBound()),
+                                      scalar(loop.getStep()), inits);
   mapping.map(loop.getInductionVar(), converted.getInductionVar());
   auto bind = [&](ValueRange from, ValueRange to) {
     for (auto [old, value] : llvm::zip_equal(from, to)) {
@@ -267,7 +266,8 @@ LogicalResult LayoutAssigner::convertIf(scf::IfOp branch) {
 
 LogicalResult LayoutAssigner::convertLoad(na::TileLoadOp op) {
   auto tensor = dyn_cast<RankedTensorType>(op.getInit().getType());
-  Type elementType = cast<MemRefType>(op.getSource().getType()).getElementType();
+  Type elementType =
+      cast<MemRefType>(op.getSource().getType()).getElementType();
   if (!tensor || op.getTransposed() || tensor.getElementType() != elementType)
     return op.emitError("nagpu-assign-layouts: a tile on a GPU is a tensor of "
                         "its source's element type, not transposed");
@@ -276,11 +276,11 @@ LogicalResult LayoutAssigner::convertLoad(na::TileLoadOp op) {
     return op.emitError("nagpu-assign-layouts: a tile of ")
            << tensor.getDimSize(0)
            << " tokens; matrix instructions need a multiple of 16";
-  auto type = SharedType::get(
-      b.getContext(),
-      {tensor.getDimSize(0),
-       int64_t(llvm::alignTo(tensor.getDimSize(1), depth))},
-      elementType, Swizzle::Linear);
+  auto type =
+      SharedType::get(b.getContext(),
+                      {tensor.getDimSize(0),
+                       int64_t(llvm::alignTo(tensor.getDimSize(1), depth))},
+                      elementType, Swizzle::Linear);
   Value slot;
   {
     OpBuilder::InsertionGuard guard(b);
@@ -365,9 +365,8 @@ Value LayoutAssigner::buildProduct(Value lhs, Value rhs, Value acc,
   bool fromFragment = isa<FragmentType>(lhs.getType());
   if (fromFragment) {
     auto lhsType = cast<FragmentType>(lhs.getType());
-    auto whole =
-        FragmentType::get(b.getContext(), lhsType.getShape(), elementType,
-                          Role::Lhs, warps);
+    auto whole = FragmentType::get(b.getContext(), lhsType.getShape(),
+                                   elementType, Role::Lhs, warps);
     if (whole != lhsType)
       lhs = ConvertOp::create(b, whole, lhs);
   }
@@ -380,11 +379,11 @@ Value LayoutAssigner::buildProduct(Value lhs, Value rhs, Value acc,
         /*permuted=*/fromFragment && elementType.isF32());
     if (fromFragment) {
       auto lhsType = cast<FragmentType>(lhs.getType());
-      left = ExtractOp::create(
-          b,
-          FragmentType::get(b.getContext(), {lhsType.getRows(), depth},
-                            elementType, Role::Lhs, warps),
-          lhs, k);
+      left = ExtractOp::create(b,
+                               FragmentType::get(b.getContext(),
+                                                 {lhsType.getRows(), depth},
+                                                 elementType, Role::Lhs, warps),
+                               lhs, k);
     }
     acc = MmaOp::create(b, acc.getType(), left, right, acc);
   }
@@ -499,11 +498,10 @@ LogicalResult LayoutAssigner::convertElementwise(linalg::GenericOp op) {
   SmallVector<FragmentType> types;
   for (Type type : op.getResultTypes())
     types.push_back(getFragmentType(cast<RankedTensorType>(type)));
-  SmallVector<Value> results =
-      buildMap(b, inputs, types, {},
-               [&](ImplicitLocOpBuilder &b, ValueRange values) {
-                 return cloneBody(op, arguments(values), b);
-               });
+  SmallVector<Value> results = buildMap(
+      b, inputs, types, {}, [&](ImplicitLocOpBuilder &b, ValueRange values) {
+        return cloneBody(op, arguments(values), b);
+      });
   for (auto [old, value] : llvm::zip_equal(op.getResults(), results))
     fragments[old] = value;
   return success();
@@ -543,19 +541,18 @@ LogicalResult LayoutAssigner::convertReduction(linalg::GenericOp op) {
   FloatAttr start;
   if (splat)
     matchPattern(splat.getValue(), m_Constant(&start));
-  bool identity = start && (*kind == Kind::Add
-                                ? start.getValue().isZero()
-                                : start.getValue().isInfinity() &&
-                                      start.getValue().isNegative());
+  bool identity =
+      start && (*kind == Kind::Add ? start.getValue().isZero()
+                                   : start.getValue().isInfinity() &&
+                                         start.getValue().isNegative());
   if (!identity)
-    reduced = buildMap(b, {reduced, init}, {type}, {},
-                       [&](ImplicitLocOpBuilder &b,
-                           ValueRange args) -> SmallVector<Value> {
-                         if (*kind == Kind::Add)
-                           return {arith::AddFOp::create(b, args[0], args[1])};
-                         return {
-                             arith::MaxNumFOp::create(b, args[0], args[1])};
-                       })[0];
+    reduced = buildMap(
+        b, {reduced, init}, {type}, {},
+        [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
+          if (*kind == Kind::Add)
+            return {arith::AddFOp::create(b, args[0], args[1])};
+          return {arith::MaxNumFOp::create(b, args[0], args[1])};
+        })[0];
   fragments[op.getResult(0)] = reduced;
   return success();
 }

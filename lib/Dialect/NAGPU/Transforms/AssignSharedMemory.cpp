@@ -87,8 +87,7 @@ static int64_t assignOffsets(gpu::LaunchOp launch) {
     Allocation &current = allocations[i];
     int64_t bytes = cast<SharedType>(current.op.getType()).getBytes();
     auto overlaps = [&](const Allocation &other) {
-      return current.begin < other.end &&
-             other.begin < current.begin + bytes;
+      return current.begin < other.end && other.begin < current.begin + bytes;
     };
     auto isLive = [&](const Allocation &other) {
       return other.last == current.first ||

@@ -71,8 +71,7 @@ LogicalResult PipelineExpander::collect() {
     if (copy.getToken().hasOneUse())
       load.commit = dyn_cast<AsyncCommitOp>(*copy.getToken().user_begin());
     if (load.commit && load.commit.getGroup().hasOneUse())
-      load.wait =
-          dyn_cast<AsyncWaitOp>(*load.commit.getGroup().user_begin());
+      load.wait = dyn_cast<AsyncWaitOp>(*load.commit.getGroup().user_begin());
     if (!load.wait || load.wait.getTiles().size() != 1 ||
         !copy.getDest().getDefiningOp<AllocOp>())
       return copy.emitError("nagpu-expand-pipeline: expected a copy into its "
@@ -113,11 +112,11 @@ void PipelineExpander::buildRings() {
     SmallVector<int64_t> shape = {stages};
     llvm::append_range(shape, type.getShape());
     b.setInsertionPoint(alloc);
-    rings.push_back(AllocOp::create(
-        b,
-        SharedType::get(b.getContext(), shape, type.getElementType(),
-                        type.getSwizzle()),
-        IntegerAttr()));
+    rings.push_back(AllocOp::create(b,
+                                    SharedType::get(b.getContext(), shape,
+                                                    type.getElementType(),
+                                                    type.getSwizzle()),
+                                    IntegerAttr()));
   }
 }
 
@@ -164,9 +163,8 @@ void PipelineExpander::sinkWaits(Operation *prologue) {
     };
     getForwardSlice(wait.getOperation(), &users, options);
     // A loop in between reads the tile: it has the wait where it needs it.
-    if (llvm::any_of(users, [](Operation *op) {
-          return op->getNumRegions() != 0;
-        }))
+    if (llvm::any_of(users,
+                     [](Operation *op) { return op->getNumRegions() != 0; }))
       continue;
     users = topologicalSort(users);
     rewriter.moveOpBefore(wait, loop);
@@ -212,8 +210,8 @@ LogicalResult PipelineExpander::run() {
         Value one = arith::ConstantOp::create(b, b.getI32IntegerAttr(1));
         Value next = arith::AddIOp::create(b, args[0], one);
         Value size = arith::ConstantOp::create(b, b.getI32IntegerAttr(stages));
-        Value wraps = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, next,
-                                            size);
+        Value wraps =
+            arith::CmpIOp::create(b, arith::CmpIPredicate::eq, next, size);
         Value zero = arith::ConstantOp::create(b, b.getI32IntegerAttr(0));
         return {arith::SelectOp::create(b, wraps, zero, next)};
       });

@@ -25,11 +25,10 @@ namespace mlir::nagpu {
 
 /// Builds a `nagpu.map`: `body` gets the elements of `inputs` and returns those
 /// of the results. Without results, `over` says what is iterated over.
-SmallVector<Value>
-buildMap(ImplicitLocOpBuilder &b, ValueRange inputs,
-         ArrayRef<FragmentType> results, FragmentType over,
-         function_ref<SmallVector<Value>(ImplicitLocOpBuilder &, ValueRange)>
-             body);
+SmallVector<Value> buildMap(
+    ImplicitLocOpBuilder &b, ValueRange inputs, ArrayRef<FragmentType> results,
+    FragmentType over,
+    function_ref<SmallVector<Value>(ImplicitLocOpBuilder &, ValueRange)> body);
 
 /// Rebuilds the body of a launch on tensors as one on fragments.
 class LayoutAssigner {

@@ -46,8 +46,9 @@ static int64_t getQueries(scf::ForallOp loop) {
 static FailureOr<int64_t> getWarps(scf::ForallOp loop) {
   int64_t queries = getQueries(loop);
   int64_t warps = 0;
-  if (auto schedule = loop->getAttrOfType<mlir::na::ScheduleAttr>("na.schedule"))
-    warps = 0 * schedule.getStages();
+  if (auto schedule =
+          loop->getAttrOfType<mlir::na::ScheduleAttr>("na.schedule"))
+    warps = schedule.getWarps();
   if (warps == 0)
     warps = std::clamp<int64_t>(queries / blockRows, 1, 4);
   if (queries == 0 || queries % (blockRows * warps) != 0)
@@ -70,8 +71,7 @@ static LogicalResult mapToGrid(scf::ForallOp loop, RewriterBase &rewriter) {
     grid = b.createOrFold<arith::MulIOp>(
         grid, getValueOrCreateConstantIndexOp(b, b.getLoc(), extent));
   Value threads = arith::ConstantIndexOp::create(b, *warps * warpSize);
-  auto launch =
-      gpu::LaunchOp::create(b, grid, one, one, threads, one, one);
+  auto launch = gpu::LaunchOp::create(b, grid, one, one, threads, one, one);
   if (Attribute schedule = loop->getAttr("na.schedule"))
     launch->setAttr("na.schedule", schedule);
 
@@ -80,8 +80,7 @@ static LogicalResult mapToGrid(scf::ForallOp loop, RewriterBase &rewriter) {
   Value rest = launch.getBlockIds().x;
   SmallVector<Value> ids(extents.size());
   for (int64_t dim = extents.size() - 1; dim > 0; --dim) {
-    Value extent =
-        getValueOrCreateConstantIndexOp(b, b.getLoc(), extents[dim]);
+    Value extent = getValueOrCreateConstantIndexOp(b, b.getLoc(), extents[dim]);
     ids[dim] = b.createOrFold<arith::RemUIOp>(rest, extent);
     rest = b.createOrFold<arith::DivUIOp>(rest, extent);
   }

@@ -53,7 +53,8 @@ struct SchedulePipeline
     }
     getOperation()->walk([&](gpu::LaunchOp launch) {
       int64_t depth = stages;
-      if (auto schedule = launch->getAttrOfType<mlir::na::ScheduleAttr>("na.schedule");
+      if (auto schedule =
+              launch->getAttrOfType<mlir::na::ScheduleAttr>("na.schedule");
           schedule && depth == 0)
         depth = schedule.getStages();
       if (depth == 0)

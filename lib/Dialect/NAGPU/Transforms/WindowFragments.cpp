@@ -75,9 +75,9 @@ LogicalResult LayoutAssigner::convertWindows(mlir::na::TileWindowsOp op) {
   return success();
 }
 
-SmallVector<Value>
-LayoutAssigner::getRelativeRanges(Value ranges, ValueRange at,
-                                  ArrayRef<int64_t> axes) {
+SmallVector<Value> LayoutAssigner::getRelativeRanges(Value ranges,
+                                                     ValueRange at,
+                                                     ArrayRef<int64_t> axes) {
   ArrayRef<Value> absolute = windowRanges[ranges];
   SmallVector<Value> inputs;
   for (int64_t axis : axes) {
@@ -154,7 +154,8 @@ LogicalResult LayoutAssigner::convertMask(mlir::na::TileMaskOp op) {
 LogicalResult LayoutAssigner::convertBias(mlir::na::TileBiasOp op) {
   Value scores = fragment(op.getInit());
   if (!scores || op.getKeyMajor())
-    return op.emitError("nagpu-assign-layouts: expected scores [queries, keys]");
+    return op.emitError(
+        "nagpu-assign-layouts: expected scores [queries, keys]");
   auto type = cast<FragmentType>(scores.getType());
   SmallVector<Value> queryAt = scalars(op.getQueryAt()),
                      keyAt = scalars(op.getKeyAt());
@@ -174,12 +175,11 @@ LogicalResult LayoutAssigner::convertBias(mlir::na::TileBiasOp op) {
           Value origin = arith::SubIOp::create(b, toI32(b, keyAt[axis]),
                                                toI32(b, queryAt[axis]));
           origin = arith::AddIOp::create(b, origin, constant(b, size - 1));
-          Value offset =
-              arith::SubIOp::create(b, columns[axis], rows[axis]);
+          Value offset = arith::SubIOp::create(b, columns[axis], rows[axis]);
           Value entry = arith::AddIOp::create(b, origin, offset);
           Value last = constant(b, 2 * size - 2);
-          Value inside = arith::CmpIOp::create(b, arith::CmpIPredicate::ule,
-                                               entry, last);
+          Value inside =
+              arith::CmpIOp::create(b, arith::CmpIPredicate::ule, entry, last);
           exists = exists ? arith::AndIOp::create(b, exists, inside).getResult()
                           : inside;
           // What is outside the table is read at its border and dropped.
@@ -219,10 +219,11 @@ static Slot buildSlot(ImplicitLocOpBuilder &b, MemRefType weights, Value memref,
     Value token = arith::AddIOp::create(
         b, toI32(b, at[axis]),
         arith::MulIOp::create(b, rows[axis], step).getResult());
-    Value length = toI32(
-        b, b.createOrFold<memref::DimOp>(memref, int64_t(axis + 1)));
+    Value length =
+        toI32(b, b.createOrFold<memref::DimOp>(memref, int64_t(axis + 1)));
     Value inside = arith::AndIOp::create(
-        b, buildInside(b, columns[axis], bounds[2 * axis], bounds[2 * axis + 1]),
+        b,
+        buildInside(b, columns[axis], bounds[2 * axis], bounds[2 * axis + 1]),
         arith::CmpIOp::create(b, arith::CmpIPredicate::slt, token, length));
     slot.exists =
         slot.exists ? arith::AndIOp::create(b, slot.exists, inside).getResult()
@@ -256,23 +257,22 @@ LogicalResult LayoutAssigner::convertScatter(mlir::na::TileScatterOp op) {
   Value batch = scalar(op.getBatch()), head = scalar(op.getHead());
   auto memref = cast<MemRefType>(dest.getType());
   SmallVector<Value> inputs = {scores};
-  llvm::append_range(inputs, getRelativeRanges(op.getRanges(),
-                                               scalars(op.getKeyAt()),
-                                               allAxes(op.getWindow())));
-  buildMap(
-      b, inputs, {}, cast<FragmentType>(scores.getType()),
-      [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
-        Slot slot = buildSlot(b, memref, dest, batch, head, at, op.getWindow(),
-                              op.getQueryBox(), op.getKeyBox(),
-                              args.drop_front());
-        auto branch = scf::IfOp::create(b, slot.exists, false);
-        OpBuilder::InsertionGuard guard(b);
-        b.setInsertionPointToStart(branch.thenBlock());
-        memref::StoreOp::create(
-            b, castFloat(b, args[0], memref.getElementType()), dest,
-            slot.indices);
-        return {};
-      });
+  llvm::append_range(inputs,
+                     getRelativeRanges(op.getRanges(), scalars(op.getKeyAt()),
+                                       allAxes(op.getWindow())));
+  buildMap(b, inputs, {}, cast<FragmentType>(scores.getType()),
+           [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
+             Slot slot =
+                 buildSlot(b, memref, dest, batch, head, at, op.getWindow(),
+                           op.getQueryBox(), op.getKeyBox(), args.drop_front());
+             auto branch = scf::IfOp::create(b, slot.exists, false);
+             OpBuilder::InsertionGuard guard(b);
+             b.setInsertionPointToStart(branch.thenBlock());
+             memref::StoreOp::create(
+                 b, castFloat(b, args[0], memref.getElementType()), dest,
+                 slot.indices);
+             return {};
+           });
   return success();
 }
 
@@ -286,15 +286,14 @@ LogicalResult LayoutAssigner::convertGather(mlir::na::TileGatherOp op) {
   Value source = scalar(op.getSource());
   Value batch = scalar(op.getBatch()), head = scalar(op.getHead());
   auto memref = cast<MemRefType>(source.getType());
-  SmallVector<Value> inputs =
-      getRelativeRanges(op.getRanges(), scalars(op.getKeyAt()),
-                        allAxes(op.getWindow()));
+  SmallVector<Value> inputs = getRelativeRanges(
+      op.getRanges(), scalars(op.getKeyAt()), allAxes(op.getWindow()));
   fragments[op.getResult()] = buildMap(
       b, inputs, {type}, {},
       [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
-        Slot slot = buildSlot(b, memref, source, batch, head, at,
-                              op.getWindow(), op.getQueryBox(), op.getKeyBox(),
-                              args);
+        Slot slot =
+            buildSlot(b, memref, source, batch, head, at, op.getWindow(),
+                      op.getQueryBox(), op.getKeyBox(), args);
         auto branch = scf::IfOp::create(b, TypeRange(b.getF32Type()),
                                         slot.exists, true, true);
         OpBuilder::InsertionGuard guard(b);
@@ -304,8 +303,7 @@ LogicalResult LayoutAssigner::convertGather(mlir::na::TileGatherOp op) {
         scf::YieldOp::create(b, weight);
         b.setInsertionPointToEnd(branch.elseBlock());
         scf::YieldOp::create(
-            b,
-            arith::ConstantOp::create(b, b.getF32FloatAttr(0)).getResult());
+            b, arith::ConstantOp::create(b, b.getF32FloatAttr(0)).getResult());
         return {branch.getResult(0)};
       })[0];
   return success();

@@ -15,9 +15,14 @@ def NASelectSchedule : Pass<"na-select-schedule"> {
   let description = [{
     Writes a `#na.schedule` on every `na.attention`, `na.qk` and `na.av` that
     has none. The tiles are those that the cost model of
-    `na/Schedule/CostModel.h` expects to be fastest on the target; `query-tile`
-    and `key-tile` override it. With `explain`, each choice is reported as a
+    `na/Schedule/CostModel.h`, or for a GPU `na/Schedule/GpuCostModel.h`,
+    expects to be fastest on the target; `query-tile` and `key-tile` override
+    it. For a GPU the model also chooses warps, stages and, where it pays, a
+    tile of the values' channels. With `explain`, each choice is reported as a
     remark with its predicted work and waste.
+
+    Where nothing fits the registers and the shared memory of a GPU the tiles
+    are 16 tokens, and `explain` says so.
 
     Example: `-na-select-schedule="query-tile=8,8 key-tile=14,14"` turns
 
@@ -44,7 +49,7 @@ def NASelectSchedule : Pass<"na-select-schedule"> {
   }];
   let options = [
     Option<"target", "target", "std::string", "\"cpu\"",
-           "What to schedule for: cpu">,
+           "What to schedule for: cpu, sm_80, sm_86, sm_89, sm_90 or sm_90a">,
     ListOption<"queryTile", "query-tile", "int64_t",
                "Query tile per axis, instead of the model's">,
     ListOption<"keyTile", "key-tile", "int64_t",

@@ -96,7 +96,7 @@ def NAGPU_AsyncCommitOp : NAGPU_Op<"async_commit",
   let summary = "Makes a group of the copies that were issued";
   let description = [{
     Groups all copies issued since the last group (`cp.async.commit_group`).
-    An empty list makes an empty group.
+    `none` makes an empty group.
 
     Example:
 
@@ -106,7 +106,8 @@ def NAGPU_AsyncCommitOp : NAGPU_Op<"async_commit",
   }];
   let arguments = (ins Variadic<NAGPU_TokenType>:$tokens);
   let results = (outs NAGPU_TokenType:$group);
-  let assemblyFormat = "$tokens attr-dict";
+  // Without `none` an empty list would take the name that the next line defines.
+  let assemblyFormat = "($tokens^) : (`none`)? attr-dict";
 }
 
 def NAGPU_AsyncWaitOp : NAGPU_Op<"async_wait",
@@ -132,8 +133,8 @@ def NAGPU_AsyncWaitOp : NAGPU_Op<"async_wait",
     I64Attr:$pending);
   let results = (outs Variadic<NAGPU_SharedType>:$results);
   let assemblyFormat = [{
-    $groups `pending` $pending `tiles` `(` $tiles `)` attr-dict
-    `:` type($tiles)
+    $groups `pending` $pending (`tiles` `(` $tiles^ `)`)? attr-dict
+    (`:` type($tiles)^)?
   }];
   let hasVerifier = 1;
 }
@@ -234,6 +235,15 @@ def NAGPU_FmaOp : NAGPU_Op<"fma",
 
 def NAGPU_SplatOp : NAGPU_Op<"splat", [Pure]> {
   let summary = "A fragment whose elements are all one value";
+  let description = [{
+    The value of a `partial_row` must be 0: each of the four lanes holds it.
+
+    Example:
+
+    ```mlir
+    %s = nagpu.splat %zero : f32 -> !nagpu.fragment<128x64xf32, accumulator, 4>
+    ```
+  }];
   let arguments = (ins AnyType:$value);
   let results = (outs NAGPU_FragmentType:$result);
   let assemblyFormat = "$value attr-dict `:` type($value) `->` type($result)";
@@ -291,7 +301,9 @@ def NAGPU_MapOp : NAGPU_Op<"map",
     for all columns. Results, and operands that are no rows, all have one
     shape; if there is neither, `over` gives the type that is iterated over.
     `partial_row` operands and results are only allowed if everything is
-    row-like, with operations that are linear in them.
+    row-like. What is computed from a `partial_row` must be linear in it, by
+    `arith.addf`, `subf`, `negf`, `mulf`, `divf`, `select` or `math.fma`, and
+    goes to `partial_row` results only.
 
     Example:
 
@@ -313,14 +325,25 @@ def NAGPU_MapOp : NAGPU_Op<"map",
     $body (`:` type($results)^)?
   }];
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
-    /// The fragment type whose elements are iterated over.
+    /// The fragment type whose elements are iterated over; null if there is no
+    /// fragment (invalid).
     FragmentType getIterationType();
   }];
 }
 
 def NAGPU_IndexOp : NAGPU_Op<"index", [Pure, HasParent<"MapOp">]> {
   let summary = "Row (dim 0) or column (dim 1) of the element";
+  let description = [{
+    A 32-bit `lhs` has no `dim` 1, since its columns may be permuted.
+
+    Example:
+
+    ```mlir
+    %column = nagpu.index 1
+    ```
+  }];
   let arguments = (ins I64Attr:$dim);
   let results = (outs I32:$result);
   let assemblyFormat = "$dim attr-dict";
