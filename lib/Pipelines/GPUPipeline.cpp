@@ -84,11 +84,13 @@ void mlir::na::buildGPUKernelsPipeline(OpPassManager &pm,
     pm.addPass(createNASelectSchedule(schedule));
   }
   addBufferization(pm);
-  if (options.mode != LoweringMode::Naive)
-    addTiledKernels(pm, options);
+  // Kernels allocate nothing; what they are made of says less about memory
+  // than na and linalg operations do.
   bufferization::buildBufferDeallocationPipeline(
       pm, bufferization::BufferDeallocationPipelineOptions());
   pm.addPass(createConvertBufferizationToMemRefPass());
+  if (options.mode != LoweringMode::Naive)
+    addTiledKernels(pm, options);
   // What has no tiled form, and everything in naive mode: a thread for each
   // iteration of the parallel loops.
   pm.addPass(createConvertNAToLoopsPass());
@@ -147,6 +149,8 @@ static void addHostLowering(OpPassManager &pm) {
 void mlir::na::buildGPUPipeline(OpPassManager &pm,
                                 const GPUPipelineOptions &options) {
   buildGPUKernelsPipeline(pm, options);
+  // Constants belong into the kernels.
+  pm.addPass(createGpuLaunchSinkIndexComputationsPass());
   pm.addPass(createGPUNameKernelsPass());
   pm.addPass(createGpuKernelOutliningPass());
   pm.addPass(createGPULaunchToRuntimePass());
