@@ -43,6 +43,8 @@ class Job:
     threads: int = 1
     opt_level: int = 3
     vector_bits: Optional[int] = None
+    # What tiles are made for, where that is not the CPU.
+    schedule_target: Optional[str] = None
 
     def flags(self):
         flags = self.data.problem.flags() + [f"--pipeline={self.pipeline}"]
@@ -50,6 +52,8 @@ class Job:
             flags.append(f"--opt-level={self.opt_level}")
         if self.vector_bits:
             flags.append(f"--vector-bits={self.vector_bits}")
+        if self.schedule_target:
+            flags.append(f"--schedule-target={self.schedule_target}")
         for name, tile in ("query", self.query_tile), ("key", self.key_tile):
             if tile:
                 flags.append(f"--{name}-tile=" + "x".join(map(str, tile)))
