@@ -10,27 +10,33 @@
 #include "na/Conversion/Passes.h"
 #include "na/Dialect/NA/IR/NA.h"
 #include "na/Dialect/NA/Interfaces/BufferizableOpInterfaceImpl.h"
-#include "na/Dialect/NA/Transforms/Passes.h"
-#include "na/Pipelines/Pipelines.h"
 #include "na/Dialect/NA/Interfaces/TilingInterfaceImpl.h"
+#include "na/Dialect/NA/Transforms/Passes.h"
+#include "na/Dialect/NAGPU/IR/NAGPU.h"
+#include "na/Dialect/NAGPU/Transforms/Passes.h"
+#include "na/Pipelines/Pipelines.h"
 
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
+#include "mlir/Target/LLVMIR/Dialect/All.h"
 
 using namespace mlir;
 
 void mlir::na::registerAllDialects(DialectRegistry &registry) {
-  registry.insert<NADialect>();
+  registry.insert<NADialect, nagpu::NAGPUDialect>();
   registerBufferizableOpInterfaceExternalModels(registry);
   registerTilingInterfaceExternalModels(registry);
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
+  // gpu-module-to-binary translates to LLVM IR.
+  registerAllGPUToLLVMIRTranslations(registry);
 }
 
 void mlir::na::registerAllPasses() {
   mlir::registerAllPasses();
   registerNAConversionPasses();
   registerNAPasses();
+  nagpu::registerNAGPUPasses();
   registerPipelines();
 }

@@ -7,6 +7,7 @@
 
 #include "na/Pipelines/Pipelines.h"
 
+#include "Bufferization.h"
 #include "na/Conversion/Passes.h"
 #include "na/Dialect/NA/Transforms/Passes.h"
 
@@ -49,9 +50,7 @@ static VectorUnit getVectorUnit(const CPUPipelineOptions &options) {
   return unit;
 }
 
-/// Bufferizes the whole module; function arguments and results become memrefs
-/// of identity layout.
-static void addBufferization(OpPassManager &pm) {
+void mlir::na::addBufferization(OpPassManager &pm) {
   // Softmax and arithmetic on whole tensors have no bufferization of their own.
   pm.addPass(createDecomposeAggregatesPass());
   pm.addNestedPass<func::FuncOp>(createConvertElementwiseToLinalgPass());
@@ -66,8 +65,7 @@ static void addBufferization(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
 }
 
-/// Lowers what tiles are made of, and bufferizes them.
-static void addTileLowering(OpPassManager &pm) {
+void mlir::na::addTileLowering(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createNATileToLinalg());
   bufferization::OneShotBufferizePassOptions options;
@@ -169,4 +167,13 @@ void mlir::na::registerPipelines() {
   PassPipelineRegistration<CPUPipelineOptions>(
       "na-to-cpu-loops", "The part of na-to-cpu that ends in loops and vectors",
       buildCPULoopsPipeline);
+  PassPipelineRegistration<GPUPipelineOptions>(
+      "na-to-nvvm",
+      "Lower na operations and what is around them to kernels of an NVIDIA GPU "
+      "and to the LLVM dialect for the host",
+      buildGPUPipeline);
+  PassPipelineRegistration<GPUPipelineOptions>(
+      "na-to-nvvm-kernels",
+      "The part of na-to-nvvm that ends in gpu.launch operations",
+      buildGPUKernelsPipeline);
 }

@@ -387,8 +387,8 @@ def DecomposeAggregatesPass : Pass<"linalg-decompose-aggregates"> {
 def CheckLoweredPass : Pass<"llvm-check-lowered"> {
   let summary = "Refuse operations that are not in the LLVM dialect";
   let description = [{
-    Fails at the first operation that is neither a module nor of the LLVM
-    dialect. The conversions before leave what they do not know, and the
+    Fails at the first operation that is neither a module, nor a `gpu.binary`,
+    nor of the LLVM dialect. The conversions before leave what they do not know, and the
     translation to LLVM IR would say no more than that some cast is unknown.
 
     Example: after `na-to-cpu` of a `linalg.softmax` on memrefs
@@ -397,6 +397,274 @@ def CheckLoweredPass : Pass<"llvm-check-lowered"> {
     error: 'linalg.softmax' op has no lowering to the LLVM dialect
     ```
   }];
+}
+
+def LinalgToThreadLoopsPass : Pass<"linalg-to-thread-loops"> {
+  let summary = "Lower linalg on memrefs to loops with sums in registers";
+  let description = [{
+    Lowers every `linalg` operation on memrefs to one `scf.parallel` over its
+    parallel loops, in their order, around `scf.for` over its reductions, which
+    carry the values of the outputs: an output is loaded once before and stored
+    once after them. An operation without parallel loops gets one of a single
+    iteration. `memref.copy` is lowered like `linalg.copy`.
+
+    Unlike `convert-linalg-to-parallel-loops`, no sum goes through memory, and
+    the parallel loops are outermost whatever their place among the
+    reductions. Bodies are kept as they are.
+
+    Operations whose outputs are indexed by a reduction are left alone.
+
+    Example:
+
+    ```mlir
+    linalg.reduce { arith.addf } ins(%x : memref<4x8xf32>)
+        outs(%y : memref<4xf32>) dimensions = [1]
+    ```
+
+    becomes
+
+    ```mlir
+    scf.parallel (%i) = (%c0) to (%c4) step (%c1) {
+      %0 = memref.load %y[%i] : memref<4xf32>
+      %sum = scf.for %k = %c0 to %c8 step %c1 iter_args(%s = %0) -> (f32) {
+        %1 = memref.load %x[%i, %k] : memref<4x8xf32>
+        %2 = arith.addf %1, %s : f32
+        scf.yield %2 : f32
+      }
+      memref.store %sum, %y[%i] : memref<4xf32>
+      scf.reduce
+    }
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect"
+  ];
+}
+
+def GPUMapParallelPass : Pass<"gpu-map-parallel"> {
+  let summary = "Run every iteration of outermost parallel loops on a GPU thread";
+  let description = [{
+    Replaces each outermost `scf.parallel`, and each outermost `scf.forall`
+    without operations of `na`, by a `gpu.launch`. Its threads are the
+    iterations in linear order, the last dimension fastest, so that accesses
+    along the last dimension are coalesced; blocks and threads are all in x.
+    Linear indices have 64 bits, or 32 where the number of iterations is
+    constant and below 2^31, as divisions of 64 bits are slow.
+
+    A `memref.store` outside of parallel loops becomes a launch of its own:
+    only kernels write to the memory of the device.
+
+    Constants, and addresses of constant memrefs, are copied into the kernel.
+    Buffers of static size that an iteration allocates become memory of its
+    thread. Parallel loops inside are left to run sequentially.
+
+    Example:
+
+    ```mlir
+    scf.parallel (%i, %j) = (%c0, %c0) to (%c100, %c3) step (%c1, %c1) {
+      memref.store %x, %m[%i, %j] : memref<100x3xf32>
+      scf.reduce
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    gpu.launch blocks(%bx, %by, %bz) in (%0 = %c2, %1 = %c1, %2 = %c1)
+        threads(%tx, %ty, %tz) in (%3 = %c256, %4 = %c1, %5 = %c1) {
+      %first = arith.muli %bx, %c256 : index
+      %id = arith.addi %first, %tx : index
+      %inside = arith.cmpi ult, %id, %c300 : index
+      scf.if %inside {
+        %n = arith.index_castui %id : index to i32
+        %j = arith.remui %n, %c3_i32 : i32
+        %i = arith.divui %n, %c3_i32 : i32
+        ...
+        memref.store %x, %m[%i64, %j64] : memref<100x3xf32>
+      }
+      gpu.terminator
+    }
+    ```
+
+    Errors: a buffer of dynamic size allocated in a parallel loop;
+    `block-size` that is no multiple of 32 from 32 to 1024.
+  }];
+  let options = [
+    Option<"blockSize", "block-size", "int64_t", "256", "Threads of a block">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"
+  ];
+}
+
+def GPUNameKernelsPass : Pass<"gpu-name-kernels", "::mlir::ModuleOp"> {
+  let summary = "Send all kernels to one module, under a name each";
+  let description = [{
+    Sets the module of every `gpu.launch`, so that `gpu-kernel-outlining` makes
+    one `gpu.module`, and its function: the name that it has, or that of the
+    surrounding function with a number; made unique by another number.
+
+    Example: the third launch of a program, in `@main`, becomes
+
+    ```mlir
+    gpu.launch blocks(..) in (..) threads(..) in (..)
+        module(@na_kernels) function(@main_2) { .. }
+    ```
+  }];
+  let options = [
+    Option<"module", "module", "std::string", [{"na_kernels"}],
+           "Name of the module of the kernels">
+  ];
+  let dependentDialects = ["::mlir::gpu::GPUDialect"];
+}
+
+def GPULaunchToRuntimePass
+    : Pass<"gpu-launch-to-runtime", "::mlir::ModuleOp"> {
+  let summary = "Launch kernels through the run time";
+  let description = [{
+    Replaces every `gpu.launch_func` by a call of
+
+    ```c
+    void naCudaLaunch(int64_t kernel, int64_t grid, int64_t threads,
+                      int64_t sharedBytes, const int64_t *params,
+                      int64_t count, const int64_t *alignments);
+    ```
+
+    and lists the names of the kernels, in the order of their numbers, in the
+    module's attribute `na.kernels`.
+
+    `params` has one slot for each parameter of the kernel in the LLVM dialect:
+    a memref is its allocated and its aligned pointer, offset, sizes and
+    strides; integers and floats are in the low bytes. `alignments` has the
+    alignment in bytes that the kernel needs of a pointer, and 0 for what is no
+    pointer. It is that of the element type, or that of a
+    `memref.assume_alignment` on the host on what the pointer is taken from;
+    these operations are then removed.
+
+    Example: `gpu.launch_func @na_kernels::@f_0 blocks in (%n, %c1, %c1)
+    threads in (%c256, %c1, %c1) args(%x : f32)` becomes
+
+    ```mlir
+    memref.global "private" constant @na_alignments : memref<1xi64> = dense<0>
+    // at the start of the function
+    %slots = memref.alloca() : memref<1xi64>
+    // at the launch
+    %0 = arith.bitcast %x : f32 to i32
+    %1 = arith.extui %0 : i32 to i64
+    memref.store %1, %slots[%c0] : memref<1xi64>
+    %2 = memref.extract_aligned_pointer_as_index %slots
+        : memref<1xi64> -> index
+    %3 = memref.get_global @na_alignments : memref<1xi64>
+    %4 = memref.extract_aligned_pointer_as_index %3 : memref<1xi64> -> index
+    func.call @naCudaLaunch(%c0, %n, %c256, %c0, %2, %c1, %4)
+        : (index, index, index, index, index, index, index) -> ()
+    ```
+
+    Errors: a memory access on the host (its memory is the device's); more than
+    one `gpu.module`; a launch with clusters, asynchronous, or not in x alone; a
+    kernel argument that is no memref, integer or float; the name
+    `naCudaLaunch` is taken by something else.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::memref::MemRefDialect"
+  ];
+}
+
+def MathToNVVMApproxPass : Pass<"math-to-nvvm-approx"> {
+  let summary = "Functions that an NVIDIA GPU has an instruction for";
+  let description = [{
+    Lowers functions of `math` to the approximations that the GPU computes, so
+    that no library for the device (libdevice, part of the CUDA toolkit) is
+    needed:
+
+    | operation | becomes |
+    |---|---|
+    | `math.exp` | `ex2.approx(x * log2(e))` |
+    | `math.exp2` | `ex2.approx(x)` |
+    | `math.log`, `math.log10` | `lg2.approx(x) * log(2)`, `.. * log10(2)` |
+    | `math.log2` | `lg2.approx(x)` |
+    | `math.rsqrt` | `rsqrt.approx(x)` |
+
+    None of the instructions flushes subnormal numbers to zero; exp(-inf) is 0.
+    Values of type f16 and bf16 are computed in f32; vectors lane by lane.
+
+    Example: `%y = math.exp %x : f32` becomes
+
+    ```mlir
+    %0 = arith.mulf %x, %log2e : f32
+    %y = llvm.call_intrinsic "llvm.nvvm.ex2.approx.f32"(%0) : (f32) -> f32
+    ```
+
+    Errors: one of these operations on f64 or another type.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::vector::VectorDialect"
+  ];
+}
+
+def CheckGPUPass : Pass<"na-check-gpu"> {
+  let summary = "Refuse what the GPU pipeline cannot compile";
+  let description = [{
+    Fails where `chip` is not one that the pipeline compiles for (sm_80, sm_86,
+    sm_87, sm_89, sm_90, sm_90a), and at the first operation of `na` on f64.
+
+    Example: before a `na.merge` on f64
+
+    ```
+    error: 'na.merge' op is on 'tensor<2x8xf64>'; the GPU pipeline takes
+    element types f32, f16 and bf16, not f64
+    ```
+  }];
+  let options = [
+    Option<"chip", "chip", "std::string", [{"sm_80"}], "GPU to compile for">
+  ];
+}
+
+def ConvertNAGPUToNVVMPass : Pass<"convert-nagpu-to-nvvm"> {
+  let summary = "Lower nagpu operations to those of one thread";
+  let description = [{
+    Lowers `nagpu` in `gpu.launch`, `gpu.func` and functions to `arith`, `scf`,
+    `memref`, `gpu`, `nvvm` and `llvm`. A fragment becomes one value for each
+    of its registers (in the order that its type documents; two 16-bit elements
+    are a `vector<2xT>`), also where `scf` operations carry it; a shared tile
+    becomes its address in the window of shared memory (i32); a token nothing.
+
+    Copies take `cp.async` with the largest of 16, 8 and 4 bytes that divides
+    the channels, all strides and the offset of the tensor. The address of the
+    tensor must be a multiple of it; whoever launches the kernel checks that.
+    Where not even 4 bytes do, the elements are loaded and stored.
+
+    Example, for one warp:
+
+    ```mlir
+    %r = nagpu.reduce max %s
+      : !nagpu.fragment<16x8xf32, accumulator, 1> -> !nagpu.fragment<16xf32, row, 1>
+    ```
+
+    becomes, for the first of the two rows of a thread,
+
+    ```mlir
+    %0 = arith.maxnumf %s0, %s1 : f32
+    %1 = nvvm.shfl.sync bfly %all, %0, %c1, %c31 : f32 -> f32
+    %2 = arith.maxnumf %0, %1 : f32
+    %3 = nvvm.shfl.sync bfly %all, %2, %c2, %c31 : f32 -> f32
+    %r0 = arith.maxnumf %2, %3 : f32
+    ```
+
+    Errors: a `nagpu.alloc` without an offset; a tensor whose channels are not
+    static or not contiguous.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::NVVM::NVVMDialect",
+    "::mlir::scf::SCFDialect"
+  ];
 }
 
 #endif // NA_CONVERSION_PASSES_TD

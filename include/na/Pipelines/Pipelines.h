@@ -75,7 +75,68 @@ void buildCPULoopsPipeline(OpPassManager &pm,
 void buildCPUToLLVMPipeline(OpPassManager &pm,
                             const CPUPipelineOptions &options);
 
-/// Registers `na-to-cpu` and `na-to-cpu-loops`.
+/// How f32 products run on the tensor cores of a GPU.
+enum class F32Math {
+  /// Not on tensor cores: products and sums in f32.
+  IEEE,
+  /// Factors rounded to tf32, sums in f32.
+  TF32
+};
+
+/// Options of the pipeline `na-to-nvvm`.
+struct GPUPipelineOptions : PassPipelineOptions<GPUPipelineOptions> {
+  Option<std::string> chip{
+      *this, "chip",
+      llvm::cl::desc("GPU to compile for: sm_80, sm_86, sm_87, sm_89, sm_90 or "
+                     "sm_90a"),
+      llvm::cl::init("sm_80")};
+  Option<std::string> format{
+      *this, "format",
+      llvm::cl::desc("What gpu.binary holds: isa (PTX), bin (cubin; needs "
+                     "ptxas) or fatbin"),
+      llvm::cl::init("isa")};
+  Option<LoweringMode> mode{
+      *this, "mode", llvm::cl::desc("How attention is lowered"),
+      llvm::cl::init(LoweringMode::Fused),
+      llvm::cl::values(clEnumValN(LoweringMode::Naive, "naive",
+                                  "one thread per score, per row of weights "
+                                  "and per output element"),
+                       clEnumValN(LoweringMode::Unfused, "unfused",
+                                  "two products with the weights in memory"),
+                       clEnumValN(LoweringMode::Fused, "fused",
+                                  "tiles with an online softmax"))};
+  Option<F32Math> f32Math{
+      *this, "f32-math",
+      llvm::cl::desc("How tiled products of f32 are computed"),
+      llvm::cl::init(F32Math::IEEE),
+      llvm::cl::values(
+          clEnumValN(F32Math::IEEE, "ieee", "in f32"),
+          clEnumValN(F32Math::TF32, "tf32", "from factors rounded to tf32"))};
+  ListOption<int64_t> queryTile{
+      *this, "query-tile",
+      llvm::cl::desc("Query tile per axis, instead of the cost model's")};
+  ListOption<int64_t> keyTile{
+      *this, "key-tile",
+      llvm::cl::desc("Key tile per axis, instead of the cost model's")};
+  Option<int64_t> naiveWeightsLimit{
+      *this, "naive-weights-limit",
+      llvm::cl::desc("With mode=naive, the most bytes of attention weights in "
+                     "memory; above, and for dynamic sizes, one thread "
+                     "computes a row"),
+      llvm::cl::init(40000000000)};
+};
+
+/// Lowers a module with na operations, on tensors or memrefs, beside upstream
+/// operations, to host functions in the LLVM dialect, a `gpu.binary` and the
+/// attribute `na.kernels` (see the pass gpu-launch-to-runtime). All memrefs
+/// are in the memory of the device.
+void buildGPUPipeline(OpPassManager &pm, const GPUPipelineOptions &options);
+
+/// The part of `buildGPUPipeline` up to kernels as `gpu.launch`.
+void buildGPUKernelsPipeline(OpPassManager &pm,
+                             const GPUPipelineOptions &options);
+
+/// Registers the pipelines.
 void registerPipelines();
 
 } // namespace mlir::na

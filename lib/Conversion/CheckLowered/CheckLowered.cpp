@@ -7,6 +7,7 @@
 
 #include "na/Conversion/Passes.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 namespace mlir::na {
@@ -22,7 +23,8 @@ struct CheckLowered : mlir::na::impl::CheckLoweredPassBase<CheckLowered> {
     // Casts are left because of the operations that use them.
     Operation *cast = nullptr;
     WalkResult result = getOperation()->walk([&](Operation *op) {
-      if (isa<ModuleOp>(op) || isa<LLVM::LLVMDialect>(op->getDialect()))
+      if (isa<ModuleOp, gpu::BinaryOp>(op) ||
+          isa<LLVM::LLVMDialect>(op->getDialect()))
         return WalkResult::advance();
       if (isa<UnrealizedConversionCastOp>(op)) {
         if (!cast)

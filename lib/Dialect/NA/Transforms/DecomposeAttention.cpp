@@ -16,6 +16,8 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
+#include "llvm/Support/MathExtras.h"
+
 #include <limits>
 
 namespace mlir::na {
@@ -243,6 +245,18 @@ static bool hasStaticGroups(AttentionOp op) {
          op.getScaleValue().has_value();
 }
 
+/// Whether the attention weights of `op` take at most `limit` bytes.
+static bool fits(AttentionOp op, int64_t limit) {
+  auto query = cast<ShapedType>(op.getQuery().getType());
+  int64_t bytes = op.getAccumulatorType().getWidth() / 8;
+  SmallVector<int64_t> sizes(query.getShape().drop_back());
+  sizes.push_back(op.getWindow().getNumSlots());
+  for (int64_t size : sizes)
+    if (ShapedType::isDynamic(size) || llvm::MulOverflow(bytes, size, bytes))
+      return false;
+  return bytes <= limit;
+}
+
 /// Rebuilds an operation on memrefs on tensors, which are materialised in its
 /// destinations.
 static AttentionOp liftToTensors(RewriterBase &rewriter, AttentionOp op) {
@@ -274,11 +288,15 @@ static AttentionOp liftToTensors(RewriterBase &rewriter, AttentionOp op) {
 namespace {
 struct DecomposeAttention
     : mlir::na::impl::NADecomposeAttentionBase<DecomposeAttention> {
+  using NADecomposeAttentionBase::NADecomposeAttentionBase;
+
   void runOnOperation() override {
     SmallVector<AttentionOp> ops;
     getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });
     IRRewriter rewriter(&getContext());
     for (AttentionOp op : ops) {
+      if (weightsLimit >= 0 && !fits(op, weightsLimit))
+        continue;
       if (op.getAdditionalKey() && !hasStaticGroups(op)) {
         op.emitRemark("has additional keys, and heads or the default of the "
                       "scale are dynamic: left for the naive lowering");

@@ -66,11 +66,13 @@ private:
 void AttentionTiler::run(RewriterBase &rewriter) {
   int64_t heads =
       cast<MemRefType>(op.getQuery().getType()).getDimSize(grid.getRank() + 1);
-  grid.buildGrid(rewriter, op.getLoc(), heads, {valueDim, valueTile},
-                 [&](OpBuilder &builder, const GridPoint &at) {
-                   ImplicitLocOpBuilder b(op.getLoc(), builder);
-                   buildBody(b, at);
-                 });
+  scf::ForallOp loop =
+      grid.buildGrid(rewriter, op.getLoc(), heads, {valueDim, valueTile},
+                     [&](OpBuilder &builder, const GridPoint &at) {
+                       ImplicitLocOpBuilder b(op.getLoc(), builder);
+                       buildBody(b, at);
+                     });
+  noteSchedule(loop, op.getScheduleAttr());
   rewriter.eraseOp(op);
 }
 

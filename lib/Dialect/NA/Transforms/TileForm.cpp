@@ -30,8 +30,8 @@ static bool isNormalFactor(FloatType type, double value) {
 
 TileForm::TileForm(ScheduleAttr schedule, FloatType accumulator, double scale,
                    bool softmax)
-    : accumulator(accumulator), scale(scale),
-      gpu(schedule.isForGPU()), valueTile(schedule.getValueTile()) {
+    : accumulator(accumulator), scale(scale), gpu(schedule.isForGPU()),
+      valueTile(schedule.getValueTile()) {
   if (!gpu)
     scaleAt = ScaleAt::Query;
   else if (softmax && isNormalFactor(accumulator, scale * llvm::numbers::log2e))

@@ -26,6 +26,11 @@ SmallVector<Value> mlir::na::getValues(OpBuilder &builder, Location loc,
   });
 }
 
+void mlir::na::noteSchedule(scf::ForallOp grid, ScheduleAttr schedule) {
+  if (schedule.isForGPU())
+    grid->setAttr("na.schedule", schedule);
+}
+
 bool mlir::na::hasNarrowPositions(WindowAttr window, MemRefType tokens) {
   // A key tile may reach beyond the end by its own length, which is far less.
   constexpr int64_t largest = int64_t(1) << 30;

@@ -59,7 +59,7 @@ static void tileQK(QKOp op, RewriterBase &rewriter) {
     Value empty = buildFloat(b, type, -std::numeric_limits<double>::infinity());
     linalg::FillOp::create(b, empty, op.getScores());
   }
-  grid.buildGrid(
+  scf::ForallOp loop = grid.buildGrid(
       rewriter, op.getLoc(), heads, {},
       [&](OpBuilder &builder, const GridPoint &point) {
         ImplicitLocOpBuilder b(op.getLoc(), builder);
@@ -89,6 +89,7 @@ static void tileQK(QKOp op, RewriterBase &rewriter) {
               return {};
             });
       });
+  noteSchedule(loop, op.getScheduleAttr());
   rewriter.eraseOp(op);
 }
 
@@ -114,7 +115,7 @@ static void tileAV(AVOp op, RewriterBase &rewriter) {
   int64_t channels = shapeOf(op.getValue()).back();
   int64_t valueTile = form.getValueTile(channels);
 
-  grid.buildGrid(
+  scf::ForallOp loop = grid.buildGrid(
       rewriter, op.getLoc(), heads, {channels, valueTile},
       [&](OpBuilder &builder, const GridPoint &point) {
         ImplicitLocOpBuilder b(op.getLoc(), builder);
@@ -157,6 +158,7 @@ static void tileAV(AVOp op, RewriterBase &rewriter) {
                             point.head, at, grid.getQueryTile(),
                             window.getDilation(), /*transposed=*/false);
       });
+  noteSchedule(loop, op.getScheduleAttr());
   rewriter.eraseOp(op);
 }
 

@@ -228,6 +228,9 @@ def NADecomposeAttention : Pass<"na-decompose-attention"> {
     whose heads are dynamic, or whose scale defaults to that of a dynamic head
     dim, are left for `convert-na-to-loops`, with a remark.
 
+    With `weights-limit`, operations whose attention weights take more bytes,
+    or are of dynamic size, are left too.
+
     Example: `-na-decompose-attention` turns
 
     ```mlir
@@ -266,6 +269,11 @@ def NADecomposeAttention : Pass<"na-decompose-attention"> {
         -> tensor<1x56x2x32xf32>
     ```
   }];
+  let options = [
+    Option<"weightsLimit", "weights-limit", "int64_t", "-1",
+           "The most bytes that attention weights may take; of any size, known "
+           "or not, if negative">
+  ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect",
     "::mlir::bufferization::BufferizationDialect",

@@ -1,0 +1,163 @@
+//===- GPUPipeline.cpp - The pipeline na-to-nvvm ----------------*- C++ -*-===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "na/Pipelines/Pipelines.h"
+
+#include "Bufferization.h"
+#include "na/Conversion/Passes.h"
+#include "na/Dialect/NA/Transforms/Passes.h"
+#include "na/Dialect/NAGPU/Transforms/Passes.h"
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/GPU/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Dialect/SCF/Transforms/Passes.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace mlir::na;
+
+/// Bytes of shared memory that a CTA can have (CUDA programming guide, compute
+/// capabilities).
+static int64_t getSharedMemoryLimit(StringRef chip) {
+  if (chip.starts_with("sm_90"))
+    return 227 * 1024;
+  if (chip == "sm_80" || chip == "sm_87")
+    return 163 * 1024;
+  return 99 * 1024;
+}
+
+/// Tiles na operations on memrefs, and makes kernels of the tiles.
+static void addTiledKernels(OpPassManager &pm,
+                            const GPUPipelineOptions &options) {
+  if (options.mode == LoweringMode::Fused)
+    pm.addPass(createNATileAndFuse());
+  // Products that stand alone in the program too.
+  pm.addPass(createNATileUnfused());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(nagpu::createNAGPUMapGrid());
+  nagpu::NAGPUAssignLayoutsOptions layouts;
+  layouts.tf32 = options.f32Math == F32Math::TF32;
+  pm.addPass(nagpu::createNAGPUAssignLayouts(layouts));
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(nagpu::createNAGPUNarrowIndex());
+  pm.addPass(nagpu::createNAGPUSchedulePipeline());
+  pm.addPass(nagpu::createNAGPUExpandPipeline());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  nagpu::NAGPUAssignSharedMemoryOptions shared;
+  shared.limit = getSharedMemoryLimit(options.chip);
+  pm.addPass(nagpu::createNAGPUAssignSharedMemory(shared));
+  pm.addPass(createConvertNAGPUToNVVMPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+void mlir::na::buildGPUKernelsPipeline(OpPassManager &pm,
+                                       const GPUPipelineOptions &options) {
+  CheckGPUPassOptions check;
+  check.chip = options.chip;
+  pm.addPass(createCheckGPUPass(check));
+  pm.addPass(createCanonicalizerPass());
+  if (options.mode != LoweringMode::Fused) {
+    NADecomposeAttentionOptions decompose;
+    if (options.mode == LoweringMode::Naive)
+      decompose.weightsLimit = options.naiveWeightsLimit;
+    pm.addPass(createNADecomposeAttention(decompose));
+  }
+  if (options.mode != LoweringMode::Naive) {
+    NASelectScheduleOptions schedule;
+    schedule.target = options.chip;
+    schedule.queryTile.assign(options.queryTile.begin(),
+                              options.queryTile.end());
+    schedule.keyTile.assign(options.keyTile.begin(), options.keyTile.end());
+    pm.addPass(createNASelectSchedule(schedule));
+  }
+  addBufferization(pm);
+  if (options.mode != LoweringMode::Naive)
+    addTiledKernels(pm, options);
+  bufferization::buildBufferDeallocationPipeline(
+      pm, bufferization::BufferDeallocationPipelineOptions());
+  pm.addPass(createConvertBufferizationToMemRefPass());
+  // What has no tiled form, and everything in naive mode: a thread for each
+  // iteration of the parallel loops.
+  pm.addPass(createConvertNAToLoopsPass());
+  pm.addPass(createLinalgToThreadLoopsPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(createGPUMapParallelPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+/// Lowers the kernels to the NVVM and LLVM dialects.
+static void addKernelLowering(OpPassManager &pm) {
+  OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>();
+  kernels.addPass(createApproximateMathPass());
+  kernels.addPass(createMathToNVVMApproxPass());
+  kernels.addPass(createForallToParallelLoopPass());
+  kernels.addPass(createConvertVectorToSCFPass());
+  kernels.addPass(memref::createExpandStridedMetadataPass());
+  kernels.addPass(createLowerAffinePass());
+  kernels.addPass(arith::createArithExpandOpsPass());
+  kernels.addPass(createCanonicalizerPass());
+  kernels.addPass(createCSEPass());
+  kernels.addPass(createSCFToControlFlowPass());
+  kernels.addPass(createConvertMathToLLVMPass());
+  ConvertGpuOpsToNVVMOpsOptions toNVVM;
+  toNVVM.indexBitwidth = 64;
+  kernels.addPass(createConvertGpuOpsToNVVMOps(toNVVM));
+  kernels.addPass(createReconcileUnrealizedCastsPass());
+  kernels.addPass(createCanonicalizerPass());
+  kernels.addPass(createCSEPass());
+}
+
+/// Lowers the functions of the host to the LLVM dialect.
+static void addHostLowering(OpPassManager &pm) {
+  pm.addPass(memref::createExpandStridedMetadataPass());
+  pm.addPass(createLowerAffinePass());
+  pm.addPass(arith::createArithExpandOpsPass());
+  pm.addPass(createSCFToControlFlowPass());
+  pm.addPass(createConvertMathToLLVMPass());
+  FinalizeMemRefToLLVMConversionPassOptions memref;
+  // The run time allocates on the device.
+  memref.useGenericFunctions = true;
+  pm.addPass(createFinalizeMemRefToLLVMConversionPass(memref));
+  pm.addPass(createArithToLLVMConversionPass());
+  pm.addPass(createConvertIndexToLLVMPass());
+  pm.addPass(createConvertControlFlowToLLVMPass());
+  pm.addPass(createConvertFuncToLLVMPass());
+  pm.addPass(createUBToLLVMConversionPass());
+  pm.addPass(createReconcileUnrealizedCastsPass());
+  pm.addPass(createCheckLoweredPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+void mlir::na::buildGPUPipeline(OpPassManager &pm,
+                                const GPUPipelineOptions &options) {
+  buildGPUKernelsPipeline(pm, options);
+  pm.addPass(createGPUNameKernelsPass());
+  pm.addPass(createGpuKernelOutliningPass());
+  pm.addPass(createGPULaunchToRuntimePass());
+  addKernelLowering(pm);
+  GpuNVVMAttachTargetOptions target;
+  target.chip = options.chip;
+  target.features = "+ptx80";
+  target.optLevel = 3;
+  pm.addPass(createGpuNVVMAttachTarget(target));
+  GpuModuleToBinaryPassOptions binary;
+  binary.compilationTarget = options.format;
+  pm.addPass(createGpuModuleToBinaryPass(binary));
+  addHostLowering(pm);
+}
