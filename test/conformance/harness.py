@@ -50,6 +50,8 @@ class Job:
     vector_bits: Optional[int] = None
     # The flags that say where to run; none for the CPU.
     target: tuple = ()
+    # What tiles are made for, where that is not the CPU.
+    schedule_target: Optional[str] = None
 
     def flags(self):
         flags = self.data.problem.flags() + [f"--pipeline={self.pipeline}"]
@@ -58,6 +60,8 @@ class Job:
             flags.append(f"--opt-level={self.opt_level}")
         if self.vector_bits:
             flags.append(f"--vector-bits={self.vector_bits}")
+        if self.schedule_target:
+            flags.append(f"--schedule-target={self.schedule_target}")
         for name, tile in ("query", self.query_tile), ("key", self.key_tile):
             if tile:
                 flags.append(f"--{name}-tile=" + "x".join(map(str, tile)))
