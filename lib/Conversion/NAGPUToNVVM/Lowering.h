@@ -69,6 +69,10 @@ public:
   /// The value of lane `source` (i32).
   Value shuffle(Value value, Value source);
 
+  /// The larger number; NaN only if both are. As an operation of LLVM, because
+  /// the expansion of `arith` makes a comparison and a selection of its own.
+  Value maxNum(Value a, Value b) { return LLVM::MaxNumOp::create(*this, a, b); }
+
   /// Packs two scalars into a vector, and takes one out.
   Value pack(Value low, Value high);
   Value unpack(Value pair, int64_t position);
