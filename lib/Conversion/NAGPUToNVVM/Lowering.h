@@ -134,11 +134,20 @@ public:
   SharedAddress(ThreadBuilder &b, SharedType type, Value tile, Value row,
                 Value chunk, Value byte = {});
 
-  /// The pointer to the thread's part plus `row`, `chunk` and `byte`. The
+  struct Place {
+    Value address;
+    int64_t offset;
+  };
+  /// The place of the thread's part plus `row`, `chunk` and `byte`. The
   /// constants must have no bits in common with the thread's part: in the
   /// last three bits of the row and in the bits that the swizzle changes of
   /// the chunk.
-  Value at(int64_t row, int64_t chunk, int64_t byte = 0);
+  Place locate(int64_t row, int64_t chunk, int64_t byte = 0);
+  /// The pointer to it.
+  Value at(int64_t row, int64_t chunk, int64_t byte = 0) {
+    Place place = locate(row, chunk, byte);
+    return b.sharedPointer(place.address, place.offset);
+  }
 
 private:
   ThreadBuilder &b;

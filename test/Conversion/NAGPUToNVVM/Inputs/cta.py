@@ -412,14 +412,20 @@ class CTA:
     def _nvvm_read_ptx_sreg_tid_x(self, op, args, active):
         return np.arange(self.T)
 
-    def _nvvm_cp_async_shared_global(self, op, args, active):
-        size = int(re.search(r"size = (\d+)", op.attrs)[1])
-        assert ("cg" in op.attrs) == (size == 16)
-        valid = args[2] if len(args) > 2 else np.full(self.T, size)
-        assert np.isin(valid, (0, size)).all()
-        reads = active & (valid != 0)
-        raw = np.where(reads[:, None], self.load_bytes(args[1], size, reads), 0)
-        self.store_bytes(args[0], raw.astype(np.uint8), active)
+    def _llvm_inline_asm(self, op, args, active):
+        match = re.search(
+            r'"cp\.async\.(c[ag])\.shared\.global\.L2::128B '
+            r'\[\$0\+(-?\d+)\], \[\$1\+(-?\d+)\], (\d+)(, \$2)?;"', op.attrs)
+        assert match, op.attrs
+        size = int(match[4])
+        assert (match[1] == "cg") == (size == 16)
+        ignored = np.zeros(self.T, bool)
+        if match[5]:
+            ignored = args[2].astype(bool)
+        reads = active & ~ignored
+        raw = self.load_bytes(args[1] + int(match[3]), size, reads)
+        raw = np.where(reads[:, None], raw, 0).astype(np.uint8)
+        self.store_bytes(args[0] + int(match[2]), raw, active)
 
     def _nvvm_cp_async_commit_group(self, op, args, active):
         return None
