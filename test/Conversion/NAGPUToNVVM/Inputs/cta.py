@@ -382,7 +382,9 @@ class CTA:
         return args[0][int(re.search(r"array<i64: (\d+)>", op.attrs)[1])]
 
     def _llvm_mlir_poison(self, op, args, active):
-        count, _ = vector(op.result_types[0])
+        count, element = vector(op.result_types[0])
+        if element in WIDTHS:
+            return np.full((self.T, count), -1, np.int64)
         return np.full((self.T, count), np.nan, np.float32)
 
     def _llvm_insertelement(self, op, args, active):
