@@ -721,11 +721,11 @@ def ConvertNAGPUToNVVMPass : Pass<"convert-nagpu-to-nvvm"> {
     becomes, for the first of the two rows of a thread,
 
     ```mlir
-    %0 = arith.maxnumf %s0, %s1 : f32
+    %0 = llvm.intr.maxnum(%s0, %s1) : (f32, f32) -> f32
     %1 = nvvm.shfl.sync bfly %all, %0, %c1, %c31 : f32 -> f32
-    %2 = arith.maxnumf %0, %1 : f32
+    %2 = llvm.intr.maxnum(%0, %1) : (f32, f32) -> f32
     %3 = nvvm.shfl.sync bfly %all, %2, %c2, %c31 : f32 -> f32
-    %r0 = arith.maxnumf %2, %3 : f32
+    %r0 = llvm.intr.maxnum(%2, %3) : (f32, f32) -> f32
     ```
 
     Errors: a `nagpu.alloc` without an offset; a tensor whose channels are not

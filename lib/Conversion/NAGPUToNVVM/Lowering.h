@@ -69,6 +69,10 @@ public:
   /// The value of lane `source` (i32).
   Value shuffle(Value value, Value source);
 
+  /// The larger number; NaN only if both are. As an operation of LLVM, because
+  /// the expansion of `arith` makes a comparison and a selection of its own.
+  Value maxNum(Value a, Value b) { return LLVM::MaxNumOp::create(*this, a, b); }
+
   /// Packs two scalars into a vector, and takes one out.
   Value pack(Value low, Value high);
   Value unpack(Value pair, int64_t position);
@@ -130,11 +134,20 @@ public:
   SharedAddress(ThreadBuilder &b, SharedType type, Value tile, Value row,
                 Value chunk, Value byte = {});
 
-  /// The pointer to the thread's part plus `row`, `chunk` and `byte`. The
+  struct Place {
+    Value address;
+    int64_t offset;
+  };
+  /// The place of the thread's part plus `row`, `chunk` and `byte`. The
   /// constants must have no bits in common with the thread's part: in the
   /// last three bits of the row and in the bits that the swizzle changes of
   /// the chunk.
-  Value at(int64_t row, int64_t chunk, int64_t byte = 0);
+  Place locate(int64_t row, int64_t chunk, int64_t byte = 0);
+  /// The pointer to it.
+  Value at(int64_t row, int64_t chunk, int64_t byte = 0) {
+    Place place = locate(row, chunk, byte);
+    return b.sharedPointer(place.address, place.offset);
+  }
 
 private:
   ThreadBuilder &b;

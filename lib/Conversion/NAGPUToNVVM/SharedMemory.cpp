@@ -116,9 +116,10 @@ struct ConvertAsyncCopy : OpConversionPattern<AsyncCopyOp> {
             memory.getRow(b, digits, b.mul(unit, accessBytes));
         for (int64_t column = 0; column < plan.columns; ++column) {
           int64_t firstByte = column * plan.lanes * accessBytes;
-          Value destination = passAddress.at(disjoint ? firstRow : 0,
-                                             firstByte / chunkBytes,
-                                             firstByte % chunkBytes);
+          SharedAddress::Place destination =
+              passAddress.locate(disjoint ? firstRow : 0,
+                                 firstByte / chunkBytes,
+                                 firstByte % chunkBytes);
           int64_t channelBytes = memory.getChannels() * elementBytes;
           Value valid = source.valid;
           if (firstByte + plan.lanes * accessBytes > channelBytes)
@@ -126,9 +127,14 @@ struct ConvertAsyncCopy : OpConversionPattern<AsyncCopyOp> {
                 valid, unit,
                 b.constant(std::max<int64_t>(channelBytes - firstByte, 0) /
                            accessBytes));
-          copy(b, async, accessBytes, type.getElementType(), destination,
-               b.move(source.pointer, source.offset + firstByte),
-               memory.getBase(), valid);
+          int64_t offset = source.offset + firstByte;
+          if (async)
+            copyAsync(b, accessBytes, destination, source.pointer, offset,
+                      valid);
+          else
+            copyElement(b, type.getElementType(), destination,
+                        b.move(source.pointer, offset), memory.getBase(),
+                        valid);
         }
       };
       if (firstRow + plan.rows <= type.getRows()) {
@@ -149,28 +155,47 @@ struct ConvertAsyncCopy : OpConversionPattern<AsyncCopyOp> {
   }
 
 private:
-  static void copy(ThreadBuilder &b, bool async, int64_t bytes, Type elementType,
-                   Value destination, Value source, Value safeSource,
-                   Value valid) {
-    if (!async) {
-      Value address =
-          LLVM::SelectOp::create(b, valid, source, safeSource);
-      Value value = b.load(elementType, address);
-      Value zero =
-          arith::ConstantOp::create(b, b.getZeroAttr(elementType));
-      b.store(arith::SelectOp::create(b, valid, value, zero), destination);
-      return;
+  /// As assembly, because the intrinsics have no operand for a predicate: a
+  /// size that depends on it would cost a selection and a comparison more.
+  static void copyAsync(ThreadBuilder &b, int64_t bytes,
+                        SharedAddress::Place destination, Value source,
+                        int64_t offset, Value valid) {
+    // Offsets of an address are 32-bit numbers.
+    if (!llvm::isInt<31>(offset)) {
+      source = b.move(source, offset);
+      offset = 0;
     }
-    // A source of 0 bytes fills the destination with zeros.
-    Value size;
-    if (valid)
-      size = arith::SelectOp::create(b, valid, b.constant(bytes), b.constant(0));
-    NVVM::CpAsyncOp::create(b, destination, source, b.getI32IntegerAttr(bytes),
-                            NVVM::LoadCacheModifierKindAttr::get(
-                                b.getContext(),
-                                bytes == 16 ? NVVM::LoadCacheModifierKind::CG
-                                            : NVVM::LoadCacheModifierKind::CA),
-                            size);
+    std::string assembly;
+    llvm::raw_string_ostream os(assembly);
+    os << "cp.async." << (bytes == 16 ? "cg" : "ca")
+       << ".shared.global.L2::128B [$0+" << destination.offset << "], [$1+"
+       << offset << "], " << bytes;
+    SmallVector<Value> operands{destination.address, source};
+    StringRef constraints = "r,l";
+    if (valid) {
+      // What is not read is filled with zeros.
+      os << ", $2";
+      operands.push_back(
+          arith::XOrIOp::create(b, valid, b.constant(1, b.getI1Type())));
+      constraints = "r,l,b";
+    }
+    os << ";";
+    LLVM::InlineAsmOp::create(
+        b, TypeRange(), operands, assembly, constraints,
+        /*has_side_effects=*/true, /*is_align_stack=*/false,
+        LLVM::tailcallkind::TailCallKind::None,
+        LLVM::AsmDialectAttr::get(b.getContext(), LLVM::AsmDialect::AD_ATT),
+        ArrayAttr());
+  }
+
+  static void copyElement(ThreadBuilder &b, Type type,
+                          SharedAddress::Place destination, Value source,
+                          Value safeSource, Value valid) {
+    Value address = arith::SelectOp::create(b, valid, source, safeSource);
+    Value value = b.load(type, address);
+    Value zero = arith::ConstantOp::create(b, b.getZeroAttr(type));
+    b.store(arith::SelectOp::create(b, valid, value, zero),
+            b.sharedPointer(destination.address, destination.offset));
   }
 };
 

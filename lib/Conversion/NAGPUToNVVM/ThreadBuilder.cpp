@@ -247,14 +247,14 @@ SharedAddress::SharedAddress(ThreadBuilder &b, SharedType type, Value tile,
   base = b.add(tile, offset);
 }
 
-Value SharedAddress::at(int64_t row, int64_t chunk, int64_t byte) {
+SharedAddress::Place SharedAddress::locate(int64_t row, int64_t chunk,
+                                           int64_t byte) {
   int64_t low = (chunk & layout.mask) ^ layout.getXor(row);
   // Tiles start on a multiple of 128 bytes, so the bits that the swizzle
   // changes are also bits of the address.
   Value &address = swizzled[low];
   if (!address)
     address = b.bitXor(base, low * chunkBytes);
-  return b.sharedPointer(address, row * layout.pitch +
-                                      (chunk & ~layout.mask) * chunkBytes +
-                                      byte);
+  return {address, row * layout.pitch +
+                       (chunk & ~layout.mask) * chunkBytes + byte};
 }
