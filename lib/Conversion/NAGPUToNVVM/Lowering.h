@@ -73,6 +73,11 @@ public:
   /// the expansion of `arith` makes a comparison and a selection of its own.
   Value maxNum(Value a, Value b) { return LLVM::MaxNumOp::create(*this, a, b); }
 
+  /// 2 to the power of `value` (f32) on the special function unit. Subnormal
+  /// results become zero: they are weights next to one of at least 1, and what
+  /// keeps them costs three more instructions an element.
+  Value exp2(Value value);
+
   /// Packs two scalars into a vector, and takes one out.
   Value pack(Value low, Value high);
   Value unpack(Value pair, int64_t position);
