@@ -212,7 +212,7 @@ class Program:
         dilation = ", ".join(map(str, c.dilation))
         place = f"[%b, %h] at({starts}) box [{box}] dilation [{dilation}]"
         emit(f"""    nagpu.barrier
-    %next = nagpu.async_commit
+    %next = nagpu.async_commit none
     scf.yield %on, %ln, %mn, %next : {O}, {partial}, {row}, !nagpu.token
   }}
   %l = nagpu.convert %r#1 : {partial} -> {row}
