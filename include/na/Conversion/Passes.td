@@ -711,6 +711,9 @@ def ConvertNAGPUToNVVMPass : Pass<"convert-nagpu-to-nvvm"> {
     tensor must be a multiple of it; whoever launches the kernel checks that.
     Where not even 4 bytes do, the elements are loaded and stored.
 
+    `math.exp2` of f32 in a `nagpu.map` becomes `ex2.approx.ftz`: subnormal
+    results are zero.
+
     Example, for one warp:
 
     ```mlir

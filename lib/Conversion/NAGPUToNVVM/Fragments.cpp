@@ -7,6 +7,7 @@
 
 #include "Lowering.h"
 
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/IRMapping.h"
 
 #include <map>
@@ -236,6 +237,9 @@ private:
       if (max.getType().isF32())
         return {b.maxNum(mapping.lookupOrDefault(max.getLhs()),
                          mapping.lookupOrDefault(max.getRhs()))};
+    if (auto exp2 = dyn_cast<math::Exp2Op>(nested))
+      if (exp2.getType().isF32())
+        return {b.exp2(mapping.lookupOrDefault(exp2.getOperand()))};
     return SmallVector<Value>(b.clone(nested, mapping)->getResults());
   }
 

@@ -39,7 +39,7 @@ struct ConvertStore : OpConversionPattern<StoreOp> {
                 memory.getAccessBytes() == chunkBytes;
     for (int64_t row = 0; row < type.getRowsPerWarp() / 8; ++row) {
       SmallVector<Digit> digits =
-          splitRow(b, b.add(threadRow, 8 * row), type.getRows(), 0, op.getBox());
+          splitRow(b, b.add(threadRow, 8 * row), op.getBox());
       TokenMemory::Row target = memory.getRow(b, digits, Value());
       Value valid = target.valid;
       if (first)

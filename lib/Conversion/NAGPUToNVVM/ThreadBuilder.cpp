@@ -142,6 +142,13 @@ Value ThreadBuilder::shuffle(Value value, Value source) {
   return shuffle(value, source, NVVM::ShflKind::idx);
 }
 
+Value ThreadBuilder::exp2(Value value) {
+  return LLVM::CallIntrinsicOp::create(
+             *this, value.getType(),
+             getStringAttr("llvm.nvvm.ex2.approx.ftz.f32"), ValueRange{value})
+      .getResult(0);
+}
+
 Value ThreadBuilder::pack(Value low, Value high) {
   Value pair = LLVM::PoisonOp::create(*this, VectorType::get({2}, low.getType()));
   pair = LLVM::InsertElementOp::create(*this, pair, low, constant(0));

@@ -416,18 +416,20 @@ class CTA:
 
     def _llvm_inline_asm(self, op, args, active):
         match = re.search(
-            r'"cp\.async\.(c[ag])\.shared\.global\.L2::128B '
-            r'\[\$0\+(-?\d+)\], \[\$1\+(-?\d+)\], (\d+)(, \$2)?;"', op.attrs)
+            r'"(@\$2 )?cp\.async\.(c[ag])\.shared\.global\.L2::128B '
+            r'\[\$0\+(-?\d+)\], \[\$1\+(-?\d+)\], (\d+)(, \$\d)?;"', op.attrs)
         assert match, op.attrs
-        size = int(match[4])
-        assert (match[1] == "cg") == (size == 16)
-        ignored = np.zeros(self.T, bool)
-        if match[5]:
-            ignored = args[2].astype(bool)
-        reads = active & ~ignored
-        raw = self.load_bytes(args[1] + int(match[3]), size, reads)
+        guard, cache, to, start, size, ignore = match.groups()
+        size = int(size)
+        assert (cache == "cg") == (size == 16)
+        if guard:
+            active = active & args[2].astype(bool)
+        reads = active
+        if ignore:
+            reads = active & ~args[int(ignore[3:])].astype(bool)
+        raw = self.load_bytes(args[1] + int(start), size, reads)
         raw = np.where(reads[:, None], raw, 0).astype(np.uint8)
-        self.store_bytes(args[0] + int(match[2]), raw, active)
+        self.store_bytes(args[0] + int(to), raw, active)
 
     def _nvvm_cp_async_commit_group(self, op, args, active):
         return None

@@ -41,6 +41,9 @@ CASES = [
     Case("odd channels, f16", channels=17, dtype="f16", swizzle="padded"),
     Case("linear rows", channels=40, swizzle="linear"),
     Case("boxes that are no powers of two", queries=(8, 6), keys=(4, 12), warps=3),
+    Case("steps that leave the tile", keys=(3, 16), at=(-1, 9)),
+    Case("steps that leave the tile, odd channels", keys=(3, 16), channels=11),
+    Case("boxes of 28", keys=(4, 28), channels=64, at=(2, -7)),
     Case("three warps, 256 channels", channels=256, queries=(6, 8), keys=(2, 8),
          warps=3),
     Case("two rows of blocks a warp", queries=(4, 16), warps=2),
@@ -212,7 +215,7 @@ class Program:
         dilation = ", ".join(map(str, c.dilation))
         place = f"[%b, %h] at({starts}) box [{box}] dilation [{dilation}]"
         emit(f"""    nagpu.barrier
-    %next = nagpu.async_commit
+    %next = nagpu.async_commit none
     scf.yield %on, %ln, %mn, %next : {O}, {partial}, {row}, !nagpu.token
   }}
   %l = nagpu.convert %r#1 : {partial} -> {row}
