@@ -56,6 +56,7 @@ void mlir::na::buildGPUKernelsPipeline(OpPassManager &pm,
   // iteration of the parallel loops.
   pm.addPass(createConvertNAToThreadLoopsPass());
   pm.addPass(createConvertNAToLoopsPass());
+  pm.addPass(createGPUMapRowsPass());
   pm.addPass(createLinalgToThreadLoopsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
