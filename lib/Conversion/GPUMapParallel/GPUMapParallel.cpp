@@ -232,7 +232,7 @@ struct GPUMapParallel : mlir::na::impl::GPUMapParallelPassBase<GPUMapParallel> {
     if (blockSize >= 32 && blockSize <= 1024 && blockSize % 32 == 0)
       return success();
     return emitError(UnknownLoc::get(context))
-           << "gpu-map-parallel: block-size = " << blockSize
+           << "gpu-map-parallel: block-size = " << int64_t(blockSize)
            << ", expected a multiple of 32 from 32 to 1024";
   }
 

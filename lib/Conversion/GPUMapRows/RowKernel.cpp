@@ -37,7 +37,7 @@ namespace {
 class RowKernelBuilder {
 public:
   RowKernelBuilder(OpBuilder &builder, const RowGroup &group)
-      : b(group.ops.back().op.getLoc(), builder), group(group) {}
+      : b(group.getSeed().getLoc(), builder), group(group) {}
 
   void build();
 

@@ -34,9 +34,20 @@ gpu.module @two {
 
 // -----
 
-// expected-error @+1 {{gpu-launch-to-runtime: symbol 'naCudaLaunch' is taken; expected a declaration of type '(index, index, index, index, index, index, index) -> ()'}}
-func.func private @naCudaLaunch(index)
 module attributes {gpu.container_module} {
+  // expected-error @+1 {{gpu-launch-to-runtime: symbol 'naCudaLaunch' is taken; expected a declaration of type '(index, index, index, index, index, index, index) -> ()'}}
+  func.func private @naCudaLaunch(index)
+  func.func @f(%n: index) {
+    %c1 = arith.constant 1 : index
+    gpu.launch_func @na_kernels::@k
+        blocks in (%n, %c1, %c1) threads in (%c1, %c1, %c1)
+    return
+  }
+  gpu.module @na_kernels {
+    gpu.func @k() kernel {
+      gpu.return
+    }
+  }
 }
 
 // -----

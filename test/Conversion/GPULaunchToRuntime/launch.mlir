@@ -26,22 +26,22 @@ module attributes {gpu.container_module} {
   // CHECK:           memref.store %[[P]], %[[SLOTS]][%c0]
   // CHECK:           memref.store %[[P]], %[[SLOTS]][%c1]
   // CHECK:           %[[O:.*]] = arith.index_cast %[[OFFSET]] : index to i64
-  // CHECK:           memref.store %[[O]], %[[SLOTS]][%c2]
+  // CHECK:           memref.store %[[O]], %[[SLOTS]][%c2{{.*}}]
   // CHECK:           %[[S1:.*]] = arith.index_cast %[[STRIDES]]#1 : index to i64
-  // CHECK:           memref.store %[[S1]], %[[SLOTS]][%c6]
-  // CHECK:           memref.store %[[XSLOT]], %[[SLOTS]][%c7]
-  // CHECK:           memref.store %[[YSLOT]], %[[SLOTS]][%c8]
-  // CHECK:           memref.store %{{.*}}, %[[SLOTS]][%c9]
+  // CHECK:           memref.store %[[S1]], %[[SLOTS]][%c6{{.*}}]
+  // CHECK:           memref.store %[[XSLOT]], %[[SLOTS]][%c7{{.*}}]
+  // CHECK:           memref.store %[[YSLOT]], %[[SLOTS]][%c8{{.*}}]
+  // CHECK:           memref.store %{{.*}}, %[[SLOTS]][%c9{{.*}}]
   // CHECK:           %[[PARAMS:.*]] = memref.extract_aligned_pointer_as_index %[[SLOTS]]
   // CHECK:           %[[GLOBAL:.*]] = memref.get_global @[[ONE]] : memref<10xi64>
   // CHECK:           %[[ALIGNMENTS:.*]] = memref.extract_aligned_pointer_as_index %[[GLOBAL]]
-  // CHECK:           call @naCudaLaunch(%c1, %[[N]], %c128, %c0, %[[PARAMS]], %c10, %[[ALIGNMENTS]])
+  // CHECK:           call @naCudaLaunch(%c1, %[[N]], %c128, %c0, %[[PARAMS]], %c10{{.*}}, %[[ALIGNMENTS]])
   // CHECK:         }
   // The promise of an alignment is the run time's to check.
   // CHECK-NOT:     assume_alignment
   // CHECK:         %[[BYTES:.*]] = arith.index_cast %[[SHARED]] : i32 to index
   // CHECK:         memref.get_global @[[TWO]] : memref<5xi64>
-  // CHECK:         call @naCudaLaunch(%c0, %[[N]], %c128, %[[BYTES]], %{{.*}}, %c5, %{{.*}})
+  // CHECK:         call @naCudaLaunch(%c0, %[[N]], %c128, %[[BYTES]], %{{.*}}, %c5{{.*}}, %{{.*}})
   func.func @main(%m: memref<4x?xf32>, %h: memref<8xbf16>, %x: f32, %y: f16,
                   %n: index, %shared: i32) {
     %c0 = arith.constant 0 : index
