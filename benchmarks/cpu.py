@@ -11,9 +11,7 @@ same machine. Peers are checked against our output before they are timed.
 import argparse
 import datetime
 import json
-import math
 import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -22,18 +20,20 @@ import time
 
 import numpy as np
 
+from common import Problem, as_json, commit, host_cpu, mask_of, useful_flop
+
+
+def f32_problem(shape, window, heads, dim):
+    return Problem(shape=shape, window=window, heads=heads, head_dim=dim,
+                   lse=False)
+
+
 PROBLEMS = {
-    "nat-56x56-w7": dict(shape=[56, 56], window=[7, 7], heads=4, dim=32),
-    "image-128x128-w25": dict(shape=[128, 128], window=[25, 25], heads=2, dim=64),
-    "dense-4k-d64": dict(shape=[4096], window=[4096], heads=2, dim=64),
-    "dense-4k-d128": dict(shape=[4096], window=[4096], heads=2, dim=128),
+    "nat-56x56-w7": f32_problem([56, 56], [7, 7], 4, 32),
+    "image-128x128-w25": f32_problem([128, 128], [25, 25], 2, 64),
+    "dense-4k-d64": f32_problem([4096], [4096], 2, 64),
+    "dense-4k-d128": f32_problem([4096], [4096], 2, 128),
 }
-
-
-def useful_flops(p):
-    # Windows are shifted inward at borders, so every query sees a full window.
-    tokens, keys = math.prod(p["shape"]), math.prod(p["window"])
-    return 4 * p["heads"] * tokens * keys * p["dim"]
 
 
 def na_run(args, p, arrays, folder):
@@ -43,9 +43,7 @@ def na_run(args, p, arrays, folder):
         np.save(f"{folder}/{name}.npy", array)
     report = f"{folder}/report.json"
     command = [
-        args.na_run, "--shape=" + "x".join(map(str, p["shape"])),
-        "--window=" + "x".join(map(str, p["window"])), f"--heads={p['heads']}",
-        f"--head-dim={p['dim']}", "--dtype=f32", "--lse=false", "--bench",
+        args.na_run, *p.flags(), "--bench",
         f"--threads={args.threads}", f"--runs={args.runs}",
         "--inputs=" + inputs, f"--outputs=o={folder}/o.npy",
         f"--json={report}"]
@@ -53,23 +51,6 @@ def na_run(args, p, arrays, folder):
                    stderr=subprocess.DEVNULL)
     with open(report) as file:
         return json.load(file), np.load(f"{folder}/o.npy")
-
-
-def mask_of(torch, p):
-    """mask(query, key) of flattened tokens, true where visible."""
-    shape, window = p["shape"], p["window"]
-
-    def visible(q, k):
-        result = None
-        for axis in reversed(range(len(shape))):
-            length, w = shape[axis], window[axis]
-            qi, ki = q % length, k % length
-            q, k = q // length, k // length
-            begin = torch.clamp(qi - w // 2, 0, length - w)
-            here = (ki >= begin) & (ki < begin + w)
-            result = here if result is None else result & here
-        return result
-    return visible
 
 
 def peers_of(torch, p, arrays):
@@ -80,7 +61,7 @@ def peers_of(torch, p, arrays):
     q, k, v = (torch.from_numpy(a).flatten(1, -3).transpose(1, 2).contiguous()
                for a in arrays.values())
     tokens = q.shape[2]
-    dense = p["shape"] == p["window"]
+    dense = p.shape == p.window
     peers = {}
     if dense:
         peers["sdpa"] = lambda: F.scaled_dot_product_attention(q, k, v)
@@ -110,16 +91,6 @@ def time_once(call, runs):
     return times
 
 
-def host():
-    model = platform.processor()
-    with open("/proc/cpuinfo") as file:
-        for line in file:
-            if line.startswith("model name"):
-                model = line.split(":")[1].strip()
-                break
-    return f"{model}, {os.cpu_count()} cores"
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--na-run", default="build/bin/na-run")
@@ -134,11 +105,9 @@ def main():
     torch.manual_seed(0)
 
     results = dict(
-        date=datetime.date.today().isoformat(), host=host(),
+        date=datetime.date.today().isoformat(), host=host_cpu(),
         threads=args.threads, torch=torch.__version__,
-        commit=subprocess.run(["git", "rev-parse", "--short", "HEAD"],
-                              capture_output=True, text=True).stdout.strip(),
-        command=" ".join(sys.argv), problems={})
+        commit=commit(), command=" ".join(sys.argv), problems={})
     print(f"{results['host']}, {args.threads} threads, PyTorch "
           f"{torch.__version__}, commit {results['commit']}")
     print(f"{'problem':20} {'what':18} {'median ms':>10} {'GFLOP/s':>9} "
@@ -146,7 +115,7 @@ def main():
     for name in args.only or PROBLEMS:
         p = PROBLEMS[name]
         rng = np.random.default_rng(0)
-        shape = [1, *p["shape"], p["heads"], p["dim"]]
+        shape = [1, *p.shape, p.heads, p.head_dim]
         arrays = {n: rng.standard_normal(shape, dtype=np.float32)
                   for n in ("q", "k", "v")}
         medians, rate = {}, None
@@ -168,13 +137,13 @@ def main():
                     samples[peer] += time_once(call, args.runs)
             medians = {peer: statistics.median(t) for peer, t in samples.items()}
             rate = report["bench"]["matmul_flop_per_s"] / 1e9
-        flops = useful_flops(p)
+        flops = useful_flop(p)
         for peer, median in medians.items():
             ratio = "" if peer == "na" else f"{median / medians['na']:.2f}x"
             print(f"{name:20} {peer:18} {median * 1e3:10.3f} "
                   f"{flops / median / 1e9:9.1f} {ratio:>9}", flush=True)
         results["problems"][name] = dict(
-            problem=p, useful_flops=flops, matmul_gflops=rate,
+            problem=as_json(p), useful_flops=flops, matmul_gflops=rate,
             median_ms={peer: t * 1e3 for peer, t in medians.items()})
     if args.output:
         with open(args.output, "w") as file:

@@ -42,6 +42,11 @@ conformance_tests() {
     --na-run "$BUILD/bin/na-run" --keep "$reports/conformance-failed" 2>&1 |
     tee "$reports/conformance.log"
 }
+ptxas_tier() {
+  "$VENV/bin/python3" test/Ptxas/run.py --jobs "$JOBS" \
+    --na-opt "$BUILD/bin/na-opt" --na-run "$BUILD/bin/na-run" 2>&1 |
+    tee "$reports/ptxas.log"
+}
 portable_tools() {
   "$ROOT/scripts/check-portable.sh" 2>&1 | tee "$reports/portable.log"
 }
@@ -57,6 +62,13 @@ mkdir -p "$reports"
 run_step "unit tests" unit_tests
 run_step "lit tests" lit_tests
 run_step "conformance tests" conformance_tests
+ptxas_reports=()
+if command -v ptxas >/dev/null; then
+  run_step "ptxas tier" ptxas_tier
+  ptxas_reports=("$reports/ptxas.log")
+else
+  say "ptxas tier left out: ptxas is not on PATH (CUDA toolkit)"
+fi
 run_step "portable tools" portable_tools
 run_step "fuzzing" fuzzing
 
@@ -66,7 +78,8 @@ for name in ${failed_steps[@]+"${failed_steps[@]}"}; do
 done
 rc=0
 "$VENV/bin/python3" scripts/count_results.py "$reports/unit.xml" \
-  "$reports/lit.xml" "$reports/conformance.log" "$reports/portable.log" \
+  "$reports/lit.xml" "$reports/conformance.log" \
+  ${ptxas_reports[@]+"${ptxas_reports[@]}"} "$reports/portable.log" \
   "$reports/fuzz.log" || rc=1
 ((${#failed_steps[@]} == 0)) || rc=1
 exit $rc

@@ -151,7 +151,8 @@ llvm::Expected<std::string> mlir::na::findEntry(ModuleOp module,
 }
 
 llvm::Expected<Harness> Harness::create(ModuleOp module, StringRef entryName,
-                                        const HarnessNames &names) {
+                                        const HarnessNames &names,
+                                        bool onDevice) {
   auto entry = module.lookupSymbol<func::FuncOp>(entryName);
   if (!entry || entry.isExternal())
     return llvm::createStringError("the program has no function '" + entryName +
@@ -170,12 +171,13 @@ llvm::Expected<Harness> Harness::create(ModuleOp module, StringRef entryName,
     MemRefType type = getCarrier(argument.getType());
     if (!type)
       return unsupported("argument '" + name + "'", argument.getType());
-    argumentTypes.push_back(type);
+    bool byValue = onDevice && !isa<ShapedType>(argument.getType());
+    argumentTypes.push_back(byValue ? argument.getType() : type);
     ArgumentUse use(argument);
     ElementType element = *mlir::na::getElementType(type.getElementType());
     harness.inputs.push_back({name, element,
                               SmallVector<int64_t>(type.getShape()),
-                              use.destination});
+                              use.destination, byValue});
     if (isa<MemRefType>(argument.getType()))
       harness.outputs.push_back({name, element,
                                  SmallVector<int64_t>(type.getShape()), index,
@@ -192,6 +194,11 @@ llvm::Expected<Harness> Harness::create(ModuleOp module, StringRef entryName,
     MemRefType type = getCarrier(resultType);
     if (!type || isa<MemRefType>(resultType))
       return unsupported("result '" + name + "'", resultType);
+    if (onDevice && !isa<ShapedType>(resultType))
+      return llvm::createStringError(
+          "result '" + name +
+          "' is a scalar, which a program on a GPU cannot return; return a "
+          "tensor");
     resultTypes.push_back(type);
     bool isLse = returnOp && isLseResult(returnOp.getOperand(index));
     harness.outputs.push_back(
@@ -212,7 +219,10 @@ llvm::Expected<Harness> Harness::create(ModuleOp module, StringRef entryName,
   SmallVector<Value> operands;
   for (auto [argument, carrier] :
        llvm::zip(entry.getArguments(), function.getArguments()))
-    operands.push_back(loadArgument(builder, carrier, argument.getType()));
+    operands.push_back(
+        carrier.getType() == argument.getType()
+            ? Value(carrier)
+            : loadArgument(builder, carrier, argument.getType()));
   auto call = func::CallOp::create(builder, entry, operands);
   SmallVector<Value> returned;
   unsigned destination = entry.getNumArguments();
@@ -235,25 +245,53 @@ llvm::Expected<Harness::Call>
 Harness::Call::bind(const Harness &harness, const JITModule &module,
                     MutableArrayRef<HostTensor> inputs,
                     MutableArrayRef<HostTensor> outputs) {
+  auto describe = [](MutableArrayRef<HostTensor> tensors) {
+    SmallVector<TensorBinding> bindings;
+    for (HostTensor &tensor : tensors)
+      bindings.push_back(
+          {tensor.getType(), tensor.getShape(), tensor.getData()});
+    return bindings;
+  };
+  return bind(harness, module, describe(inputs), describe(outputs));
+}
+
+/// The memref descriptor of a tensor.
+static SmallVector<int64_t> getDescriptor(const TensorBinding &tensor) {
+  auto address = static_cast<int64_t>(reinterpret_cast<intptr_t>(tensor.data));
+  SmallVector<int64_t> words = {address, address, 0};
+  llvm::append_range(words, tensor.shape);
+  llvm::append_range(words, getRowMajorStrides(tensor.shape));
+  return words;
+}
+
+llvm::Expected<Harness::Call>
+Harness::Call::bind(const Harness &harness, const JITModule &module,
+                    ArrayRef<TensorBinding> inputs,
+                    ArrayRef<TensorBinding> outputs) {
   llvm::Expected<JITModule::PackedFunction> function =
       module.lookup(harnessName);
   if (!function)
     return function.takeError();
   Call call;
   call.function = *function;
-  auto add = [&](HostTensor &tensor, StringRef name, ElementType type,
-                 ArrayRef<int64_t> shape) -> llvm::Error {
-    bool fits =
-        tensor.getType() == type && tensor.getShape().size() == shape.size();
+  auto add = [&](const TensorBinding &tensor, StringRef name, ElementType type,
+                 ArrayRef<int64_t> shape, bool byValue) -> llvm::Error {
+    bool fits = tensor.type == type && tensor.shape.size() == shape.size();
     for (size_t i = 0; fits && i < shape.size(); ++i)
-      fits =
-          ShapedType::isDynamic(shape[i]) || tensor.getShape()[i] == shape[i];
+      fits = ShapedType::isDynamic(shape[i]) || tensor.shape[i] == shape[i];
     if (!fits)
       return llvm::createStringError(llvm::formatv(
           "'{0}' must be {1}x{2}, not {3}x{4}", name, formatShape(shape),
-          mlir::na::getName(type), formatShape(tensor.getShape()),
-          mlir::na::getName(tensor.getType())));
-    call.descriptors.push_back(tensor.getDescriptor());
+          mlir::na::getName(type), formatShape(tensor.shape),
+          mlir::na::getName(tensor.type)));
+    call.descriptors.push_back(getDescriptor(tensor));
+    if (byValue) {
+      // The slot is the address of the value itself.
+      SmallVector<int64_t> &value = call.descriptors.back();
+      value.assign(1, 0);
+      std::memcpy(value.data(), tensor.data, getByteWidth(type));
+    }
+    call.byValue.push_back(byValue);
     return llvm::Error::success();
   };
   if (inputs.size() != harness.inputs.size())
@@ -261,7 +299,8 @@ Harness::Call::bind(const Harness &harness, const JITModule &module,
         llvm::formatv("the program takes {0} inputs, not {1}",
                       harness.inputs.size(), inputs.size()));
   for (auto [tensor, input] : llvm::zip(inputs, harness.inputs))
-    if (llvm::Error error = add(tensor, input.name, input.type, input.shape))
+    if (llvm::Error error =
+            add(tensor, input.name, input.type, input.shape, input.byValue))
       return std::move(error);
 
   size_t next = 0, words = 0;
@@ -277,7 +316,8 @@ Harness::Call::bind(const Harness &harness, const JITModule &module,
       return llvm::createStringError("no tensor is bound to output '" +
                                      output.name + "'");
     if (llvm::Error error =
-            add(outputs[next++], output.name, output.type, output.shape))
+            add(outputs[next++], output.name, output.type, output.shape,
+                /*byValue=*/false))
       return std::move(error);
   }
   if (next != outputs.size())
@@ -289,9 +329,28 @@ Harness::Call::bind(const Harness &harness, const JITModule &module,
     call.values.push_back(call.returned.data());
   for (SmallVector<int64_t> &descriptor : call.descriptors)
     call.values.push_back(descriptor.data());
-  for (void *&value : call.values)
-    call.slots.push_back(&value);
+  for (auto [index, value] : llvm::enumerate(call.values)) {
+    size_t argument = index - (words ? 1 : 0);
+    bool direct = (!words || index > 0) && call.byValue[argument];
+    call.slots.push_back(direct ? value : &value);
+  }
   return call;
+}
+
+std::vector<std::pair<HarnessOutput, ArrayRef<int64_t>>>
+Harness::Call::getAllocated() const {
+  std::vector<std::pair<HarnessOutput, ArrayRef<int64_t>>> list;
+  size_t word = 0;
+  for (const HarnessOutput &output : allocated) {
+    size_t count = 3 + 2 * output.shape.size();
+    list.emplace_back(output, ArrayRef(returned).slice(word, count));
+    word += count;
+  }
+  return list;
+}
+
+void Harness::Call::forgetAllocated() {
+  std::fill(returned.begin(), returned.end(), 0);
 }
 
 void Harness::Call::run() {
@@ -300,27 +359,19 @@ void Harness::Call::run() {
 }
 
 void Harness::Call::freeAllocated() {
-  if (returned.empty())
-    return;
-  size_t word = 0;
-  for (const HarnessOutput &output : allocated) {
-    std::free(reinterpret_cast<void *>(returned[word]));
-    returned[word] = 0;
-    word += 3 + 2 * output.shape.size();
-  }
+  for (const auto &[output, descriptor] : getAllocated())
+    std::free(reinterpret_cast<void *>(descriptor[0]));
+  forgetAllocated();
 }
 
 llvm::Expected<std::vector<HostTensor>> Harness::Call::takeAllocated() {
   std::vector<HostTensor> tensors;
-  size_t word = 0;
-  for (const HarnessOutput &output : allocated) {
-    size_t rank = output.shape.size();
-    const int64_t *descriptor = &returned[word];
+  for (const auto &[output, descriptor] : getAllocated()) {
     if (descriptor[0] == 0)
       return llvm::createStringError("the program has not run");
     // The program returns a row-major memref, so the sizes say everything.
     llvm::Expected<HostTensor> tensor = HostTensor::allocate(
-        output.name, output.type, ArrayRef<int64_t>(descriptor + 3, rank));
+        output.name, output.type, descriptor.slice(3, output.shape.size()));
     if (!tensor)
       return tensor.takeError();
     std::memcpy(tensor->getData(),
@@ -328,7 +379,6 @@ llvm::Expected<std::vector<HostTensor>> Harness::Call::takeAllocated() {
                     descriptor[2] * getByteWidth(output.type),
                 tensor->getNumBytes());
     tensors.push_back(std::move(*tensor));
-    word += 3 + 2 * rank;
   }
   return tensors;
 }

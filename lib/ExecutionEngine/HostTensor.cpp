@@ -9,6 +9,7 @@
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "na/Runtime/HalfFloat.h"
+#include "na/Runtime/Runtime.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
@@ -242,25 +243,43 @@ static uint64_t mix(uint64_t counter) {
   return z ^ (z >> 31);
 }
 
-void HostTensor::fillRandom(uint64_t seed) {
-  uint64_t stream = mix(seed + 1);
+/// Elements that one call of `fillRange` sets, an even number.
+static constexpr int64_t fillChunk = 1 << 16;
+
+static void fillRange(HostTensor &tensor, uint64_t stream, int64_t begin,
+                      int64_t end) {
   auto draw = [&](int64_t index) { return mix(stream + index); };
-  if (!isFloat(type)) {
-    for (int64_t i = 0; i < numElements; ++i)
-      set(i,
-          static_cast<double>(draw(i) >> (type == ElementType::I1 ? 63 : 61)));
+  if (!isFloat(tensor.getType())) {
+    int shift = tensor.getType() == ElementType::I1 ? 63 : 61;
+    for (int64_t i = begin; i < end; ++i)
+      tensor.set(i, static_cast<double>(draw(i) >> shift));
     return;
   }
   // Box-Muller, two numbers at a time.
   constexpr double twoPi = 6.283185307179586;
-  for (int64_t i = 0; i < numElements; i += 2) {
+  for (int64_t i = begin; i < end; i += 2) {
     double u = static_cast<double>((draw(i) >> 11) + 1) * 0x1p-53;
     double v = static_cast<double>(draw(i + 1) >> 11) * 0x1p-53;
     double radius = std::sqrt(-2 * std::log(u));
-    set(i, radius * std::cos(twoPi * v));
-    if (i + 1 < numElements)
-      set(i + 1, radius * std::sin(twoPi * v));
+    tensor.set(i, radius * std::cos(twoPi * v));
+    if (i + 1 < end)
+      tensor.set(i + 1, radius * std::sin(twoPi * v));
   }
+}
+
+void HostTensor::fillRandom(uint64_t seed) {
+  struct Context {
+    HostTensor *tensor;
+    uint64_t stream;
+  } context{this, mix(seed + 1)};
+  naParallelFor(
+      llvm::divideCeil(numElements, fillChunk),
+      [](int64_t begin, int64_t end, void *opaque) {
+        auto *context = static_cast<Context *>(opaque);
+        fillRange(*context->tensor, context->stream, begin * fillChunk,
+                  std::min(end * fillChunk, context->tensor->numElements));
+      },
+      &context);
 }
 
 llvm::Expected<HostTensor> HostTensor::clone() const {

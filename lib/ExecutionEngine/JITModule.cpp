@@ -15,6 +15,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
 #include "llvm/ExecutionEngine/Orc/CompileUtils.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
@@ -150,13 +151,15 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine, int level) {
   passes.run(module, modules);
 }
 
-llvm::Error registerSymbols(llvm::orc::LLJIT &jit) {
+llvm::Error registerSymbols(llvm::orc::LLJIT &jit,
+                            const ::na::runtime::Symbol *additional) {
   llvm::orc::SymbolMap symbols;
-  for (const ::na::runtime::Symbol *symbol = ::na::runtime::symbols();
-       symbol->name; ++symbol)
-    symbols[jit.mangleAndIntern(symbol->name)] = {
-        llvm::orc::ExecutorAddr::fromPtr(symbol->address),
-        llvm::JITSymbolFlags::Exported};
+  for (const ::na::runtime::Symbol *table :
+       {::na::runtime::symbols(), additional})
+    for (const auto *symbol = table; symbol && symbol->name; ++symbol)
+      symbols[jit.mangleAndIntern(symbol->name)] = {
+          llvm::orc::ExecutorAddr::fromPtr(symbol->address),
+          llvm::JITSymbolFlags::Exported};
   return jit.getMainJITDylib().define(
       llvm::orc::absoluteSymbols(std::move(symbols)));
 }
@@ -166,24 +169,30 @@ llvm::Error registerSymbols(llvm::orc::LLJIT &jit) {
 JITModule::JITModule() = default;
 JITModule::~JITModule() = default;
 
-llvm::Expected<std::unique_ptr<JITModule>>
-JITModule::compile(ModuleOp module, const JITOptions &options) {
+/// A description of the host's CPU for the code generator.
+static llvm::Expected<llvm::orc::JITTargetMachineBuilder> detectHost() {
   initializeNativeTarget();
+  return llvm::orc::JITTargetMachineBuilder::detectHost();
+}
+
+llvm::Expected<ObjectCode> JITModule::compileToObject(ModuleOp module,
+                                                      const JITOptions &options,
+                                                      CompileTimes &times) {
   if (options.optLevel < 0 || options.optLevel > 3)
     return llvm::createStringError("optimization level " +
                                    std::to_string(options.optLevel) +
                                    " is not in 0 to 3");
-  std::unique_ptr<JITModule> result(new JITModule());
-  CompileTimes &times = result->times;
   Stopwatch watch;
-
   for (auto function : module.getOps<func::FuncOp>())
     if (function.isPublic() && !function.isExternal())
       function->setAttr(LLVM::LLVMDialect::getEmitCWrapperAttrName(),
                         UnitAttr::get(module.getContext()));
   if (llvm::Error error = runPasses(module, options))
     return std::move(error);
-  times.passes = watch.lap();
+  if (options.afterPasses)
+    if (llvm::Error error = options.afterPasses(module))
+      return std::move(error);
+  times.passes += watch.lap();
 
   auto context = std::make_unique<llvm::LLVMContext>();
   std::unique_ptr<llvm::Module> llvmModule;
@@ -195,7 +204,7 @@ JITModule::compile(ModuleOp module, const JITOptions &options) {
           errors.take("the module cannot be translated to LLVM IR"));
   }
   llvm::Expected<llvm::orc::JITTargetMachineBuilder> machineBuilder =
-      llvm::orc::JITTargetMachineBuilder::detectHost();
+      detectHost();
   if (!machineBuilder)
     return machineBuilder.takeError();
   machineBuilder->setCodeGenOptLevel(
@@ -212,18 +221,35 @@ JITModule::compile(ModuleOp module, const JITOptions &options) {
   if (llvm::verifyModule(*llvmModule, &stream))
     return llvm::createStringError("the passes made invalid LLVM IR: " +
                                    message);
-  times.translate = watch.lap();
+  times.translate += watch.lap();
 
   optimize(*llvmModule, **machine, options.optLevel);
-  times.optimize = watch.lap();
+  times.optimize += watch.lap();
 
   llvm::orc::SimpleCompiler compiler(**machine);
   llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> object =
       compiler(*llvmModule);
   if (!object)
     return object.takeError();
-  times.codegen = watch.lap();
+  ObjectCode code;
+  code.bytes = (*object)->getBuffer().str();
+  for (llvm::Function &function : *llvmModule) {
+    StringRef name = function.getName();
+    if (name.consume_front(packedPrefix))
+      code.functions.push_back(name.str());
+  }
+  times.codegen += watch.lap();
+  return code;
+}
 
+llvm::Expected<std::unique_ptr<JITModule>>
+JITModule::load(const ObjectCode &code, const ::na::runtime::Symbol *symbols,
+                CompileTimes &times) {
+  Stopwatch watch;
+  llvm::Expected<llvm::orc::JITTargetMachineBuilder> machineBuilder =
+      detectHost();
+  if (!machineBuilder)
+    return machineBuilder.takeError();
   // There are no static constructors to run, so no platform is needed.
   llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>> jit =
       llvm::orc::LLJITBuilder()
@@ -237,17 +263,15 @@ JITModule::compile(ModuleOp module, const JITOptions &options) {
   (*jit)->getExecutionSession().setErrorReporter([reported](llvm::Error error) {
     *reported += llvm::toString(std::move(error));
   });
-  if (llvm::Error error = registerSymbols(**jit))
+  if (llvm::Error error = registerSymbols(**jit, symbols))
     return std::move(error);
-  SmallVector<std::string> names;
-  for (llvm::Function &function : *llvmModule)
-    if (function.getName().starts_with(packedPrefix))
-      names.push_back(function.getName().str());
-  if (llvm::Error error = (*jit)->addObjectFile(std::move(*object)))
+  if (llvm::Error error = (*jit)->addObjectFile(
+          llvm::MemoryBuffer::getMemBufferCopy(code.bytes, "na")))
     return std::move(error);
   // Missing symbols show now rather than at the first call.
-  for (const std::string &name : names) {
-    llvm::Expected<llvm::orc::ExecutorAddr> address = (*jit)->lookup(name);
+  for (const std::string &name : code.functions) {
+    llvm::Expected<llvm::orc::ExecutorAddr> address =
+        (*jit)->lookup((packedPrefix + name).str());
     if (address)
       continue;
     llvm::Error error = address.takeError();
@@ -256,9 +280,20 @@ JITModule::compile(ModuleOp module, const JITOptions &options) {
     llvm::consumeError(std::move(error));
     return llvm::createStringError(*reported);
   }
-  times.link = watch.lap();
+  std::unique_ptr<JITModule> result(new JITModule());
   result->jit = std::move(*jit);
+  times.link += watch.lap();
+  result->times = times;
   return result;
+}
+
+llvm::Expected<std::unique_ptr<JITModule>>
+JITModule::compile(ModuleOp module, const JITOptions &options) {
+  CompileTimes times;
+  llvm::Expected<ObjectCode> code = compileToObject(module, options, times);
+  if (!code)
+    return code.takeError();
+  return load(*code, options.symbols, times);
 }
 
 llvm::Expected<JITModule::PackedFunction>
@@ -286,3 +321,13 @@ llvm::Error JITModule::invoke(StringRef function,
 }
 
 std::string mlir::na::getHostCPU() { return llvm::sys::getHostCPUName().str(); }
+
+std::string mlir::na::getHostTarget() {
+  SmallVector<StringRef> enabled;
+  llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
+  for (const auto &feature : features)
+    if (feature.second)
+      enabled.push_back(feature.first());
+  llvm::sort(enabled);
+  return getHostCPU() + "+" + llvm::join(enabled, "+");
+}

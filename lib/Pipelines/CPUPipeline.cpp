@@ -68,7 +68,10 @@ void mlir::na::addBufferization(OpPassManager &pm) {
 void mlir::na::addTileLowering(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createNATileToLinalg());
-  pm.addPass(bufferization::createOneShotBufferizePass());
+  bufferization::OneShotBufferizePassOptions options;
+  // The GPU form needs the old maxima after the new ones are there.
+  options.allowReturnAllocsFromLoops = true;
+  pm.addPass(bufferization::createOneShotBufferizePass(options));
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 }
@@ -80,6 +83,7 @@ void mlir::na::buildCPULoopsPipeline(OpPassManager &pm,
     pm.addPass(createNADecomposeAttention());
   if (options.mode != LoweringMode::Naive) {
     NASelectScheduleOptions schedule;
+    schedule.target = options.scheduleTarget;
     schedule.queryTile.assign(options.queryTile.begin(),
                               options.queryTile.end());
     schedule.keyTile.assign(options.keyTile.begin(), options.keyTile.end());

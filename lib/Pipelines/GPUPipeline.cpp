@@ -10,6 +10,7 @@
 #include "Bufferization.h"
 #include "na/Conversion/Passes.h"
 #include "na/Dialect/NA/Transforms/Passes.h"
+#include "na/Dialect/NAGPU/Transforms/Passes.h"
 
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
@@ -24,11 +25,43 @@
 using namespace mlir;
 using namespace mlir::na;
 
-/// Tiles attention on tensors or memrefs, and makes kernels of the tiles.
+/// Bytes of shared memory that a CTA can have (CUDA programming guide, compute
+/// capabilities).
+static int64_t getSharedMemoryLimit(StringRef chip) {
+  if (chip.starts_with("sm_90"))
+    return 227 * 1024;
+  if (chip == "sm_80" || chip == "sm_87")
+    return 163 * 1024;
+  return 99 * 1024;
+}
+
+/// Tiles na operations on memrefs, and makes kernels of the tiles.
 static void addTiledKernels(OpPassManager &pm,
                             const GPUPipelineOptions &options) {
-  (void)pm;
-  (void)options;
+  if (options.mode == LoweringMode::Fused)
+    pm.addPass(createNATileAndFuse());
+  // Products that stand alone in the program too.
+  pm.addPass(createNATileUnfused());
+  // At once: a canonical loop of one iteration is no loop.
+  pm.addPass(nagpu::createNAGPUMapGrid());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  nagpu::NAGPUAssignLayoutsOptions layouts;
+  layouts.tf32 = options.f32Math == F32Math::TF32;
+  pm.addPass(nagpu::createNAGPUAssignLayouts(layouts));
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(nagpu::createNAGPUNarrowIndex());
+  pm.addPass(nagpu::createNAGPUSchedulePipeline());
+  pm.addPass(nagpu::createNAGPUExpandPipeline());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  nagpu::NAGPUAssignSharedMemoryOptions shared;
+  shared.limit = getSharedMemoryLimit(options.chip);
+  pm.addPass(nagpu::createNAGPUAssignSharedMemory(shared));
+  pm.addPass(createConvertNAGPUToNVVMPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
 }
 
 void mlir::na::buildGPUKernelsPipeline(OpPassManager &pm,
@@ -46,12 +79,22 @@ void mlir::na::buildGPUKernelsPipeline(OpPassManager &pm,
       decompose.weightsLimit = options.naiveWeightsLimit;
     pm.addPass(createNADecomposeAttention(decompose));
   }
+  if (options.mode != LoweringMode::Naive) {
+    NASelectScheduleOptions schedule;
+    schedule.target = options.chip;
+    schedule.queryTile.assign(options.queryTile.begin(),
+                              options.queryTile.end());
+    schedule.keyTile.assign(options.keyTile.begin(), options.keyTile.end());
+    pm.addPass(createNASelectSchedule(schedule));
+  }
   addBufferization(pm);
-  if (options.mode != LoweringMode::Naive)
-    addTiledKernels(pm, options);
+  // Kernels allocate nothing; what they are made of says less about memory
+  // than na and linalg operations do.
   bufferization::buildBufferDeallocationPipeline(
       pm, bufferization::BufferDeallocationPipelineOptions());
   pm.addPass(createConvertBufferizationToMemRefPass());
+  if (options.mode != LoweringMode::Naive)
+    addTiledKernels(pm, options);
   // What has no tiled form, and everything in naive mode: a thread for each
   // iteration of the parallel loops.
   pm.addPass(createConvertNAToThreadLoopsPass());
@@ -111,6 +154,7 @@ void mlir::na::buildGPUPipeline(OpPassManager &pm,
                                 const GPUPipelineOptions &options) {
   buildGPUKernelsPipeline(pm, options);
   pm.addPass(createGPUNameKernelsPass());
+  // Constants belong into the kernels.
   pm.addPass(createGpuLaunchSinkIndexComputationsPass());
   pm.addPass(createGpuKernelOutliningPass());
   pm.addPass(createGPULaunchToRuntimePass());

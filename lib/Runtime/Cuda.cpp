@@ -53,6 +53,11 @@ Error Device::State::readProperties() {
           NA_CUDA_CALL(driver, cuDeviceGetName, name, sizeof(name) - 1, id))
     return error;
   properties.name = name;
+  char busId[32] = {};
+  if (Error error = NA_CUDA_CALL(driver, cuDeviceGetPCIBusId, busId,
+                                 sizeof(busId) - 1, id))
+    return error;
+  properties.pciBusId = busId;
   properties.driverVersion = driver.version;
   if (Error error =
           NA_CUDA_CALL(driver, cuDeviceTotalMem, &properties.memoryBytes, id))

@@ -25,6 +25,7 @@
 #include <unordered_map>
 
 struct CUctx_st;
+struct CUmemPoolHandle_st;
 
 namespace na::cuda {
 
@@ -32,6 +33,7 @@ using Result = int;
 using DeviceId = int;
 using DeviceAddress = unsigned long long;
 using ContextHandle = ::CUctx_st *;
+using PoolHandle = ::CUmemPoolHandle_st *;
 using EventHandle = ::CUevent_st *;
 using ModuleHandle = ::CUmod_st *;
 using FunctionHandle = ::CUfunc_st *;
@@ -97,6 +99,8 @@ enum JitOption : int {
   JitOptimizationLevel = 7,
 };
 
+enum PoolAttribute : int { PoolReleaseThreshold = 4 };
+
 enum StreamFlags : unsigned { StreamNonBlocking = 1 };
 enum EventFlags : unsigned { EventDefault = 0, EventDisableTiming = 2 };
 
@@ -135,6 +139,7 @@ static_assert(sizeof(ExtendedLaunch) == 56);
   X(cuDeviceGetName, "cuDeviceGetName", (char *, int, DeviceId))               \
   X(cuDeviceTotalMem, "cuDeviceTotalMem_v2", (size_t *, DeviceId))             \
   X(cuDeviceGetAttribute, "cuDeviceGetAttribute", (int *, int, DeviceId))      \
+  X(cuDeviceGetPCIBusId, "cuDeviceGetPCIBusId", (char *, int, DeviceId))       \
   X(cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain",                      \
     (ContextHandle *, DeviceId))                                               \
   X(cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", (DeviceId))     \
@@ -193,7 +198,10 @@ static_assert(sizeof(ExtendedLaunch) == 56);
   X(cuLaunchKernelEx, "cuLaunchKernelEx",                                      \
     (const ExtendedLaunch *, FunctionHandle, void **, void **))                \
   X(cuFuncGetParamInfo, "cuFuncGetParamInfo",                                  \
-    (FunctionHandle, size_t, size_t *, size_t *))
+    (FunctionHandle, size_t, size_t *, size_t *))                              \
+  X(cuDeviceGetDefaultMemPool, "cuDeviceGetDefaultMemPool",                    \
+    (PoolHandle *, DeviceId))                                                  \
+  X(cuMemPoolSetAttribute, "cuMemPoolSetAttribute", (PoolHandle, int, void *))
 
 /// The functions of an opened and initialised driver library.
 struct Driver {

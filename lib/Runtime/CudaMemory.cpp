@@ -73,6 +73,20 @@ Expected<Buffer> Device::allocateAsync(size_t bytes, StreamHandle stream) {
   return made;
 }
 
+Error Device::keepFreedMemory(uint64_t bytes) {
+  if (!impl->driver.cuDeviceGetDefaultMemPool ||
+      !impl->driver.cuMemPoolSetAttribute || !impl->properties.memoryPools)
+    return Error::success();
+  return impl->inContext([&]() -> Error {
+    PoolHandle pool = nullptr;
+    if (Error error = NA_CUDA_CALL(impl->driver, cuDeviceGetDefaultMemPool,
+                                   &pool, impl->id))
+      return error;
+    return NA_CUDA_CALL(impl->driver, cuMemPoolSetAttribute, pool,
+                        PoolReleaseThreshold, &bytes);
+  });
+}
+
 void Buffer::swap(Buffer &other) noexcept {
   std::swap(owner, other.owner);
   std::swap(address, other.address);

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "na/Schedule/CostModel.h"
+#include "AxisModel.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,16 +17,6 @@ using namespace na;
 using namespace na::schedule;
 
 namespace {
-
-/// What one axis contributes under a tiling.
-struct AxisCost {
-  /// Query tiles of all residue classes.
-  double queryTiles = 0;
-  /// Key tiles per query tile, on average.
-  double keyTiles = 0;
-  /// Whether window edges cut key tiles on the axis.
-  bool cut = false;
-};
 
 /// What all axes contribute together.
 struct GridCost {
@@ -40,63 +30,6 @@ struct GridCost {
             cutAxes + axis.cut, queries * queryTile, keys * keyTile};
   }
 };
-
-/// Tiles are sampled on axes of more: borders matter little there.
-constexpr int64_t maxModelTiles = 512;
-
-/// A length for the model: unknown ones become long.
-int64_t modelLength(const Problem &problem, size_t i) {
-  if (problem.lengths[i] != dynamicLength)
-    return problem.lengths[i];
-  constexpr int64_t longest = int64_t(1) << 60;
-  const window::Axis &axis = problem.axes[i];
-  if (axis.window > longest / 4 / axis.dilation)
-    return std::max(longest, axis.window);
-  return std::max<int64_t>(256, 4 * axis.window * axis.dilation);
-}
-
-/// The tokens of the largest residue class.
-int64_t modelSize(const Problem &problem, size_t i) {
-  return window::classSize<int64_t>(problem.axes[i], modelLength(problem, i),
-                                    0);
-}
-
-/// Key tiles of all query tiles of a residue class of `size` tokens, of which
-/// the grid has `tiles`.
-double countKeyTiles(const window::Axis &axis, int64_t size, int64_t tiles,
-                     int64_t queryTile, int64_t keyTile) {
-  int64_t step = std::max<int64_t>(1, tiles / maxModelTiles), count = 0;
-  double keyTiles = 0;
-  for (int64_t tile = 0; tile < tiles; tile += step, ++count) {
-    // A tile beyond a smaller class repeats its last query.
-    int64_t begin = std::min(tile * queryTile, size - 1);
-    int64_t end = std::min(begin + queryTile, size);
-    auto span = window::tileSpan<int64_t>(axis, size, begin, end);
-    keyTiles += double(window::ceilDiv(span.end - span.begin, keyTile));
-  }
-  return keyTiles * (double(tiles) / double(count));
-}
-
-AxisCost axisCost(const Problem &problem, size_t i, int64_t queryTile,
-                  int64_t keyTile) {
-  const window::Axis &axis = problem.axes[i];
-  int64_t length = modelLength(problem, i), size = modelSize(problem, i);
-  int64_t tiles = window::ceilDiv(size, queryTile);
-  int64_t larger = length % axis.dilation;
-  if (larger == 0)
-    larger = axis.dilation;
-  double keyTiles =
-      double(larger) * countKeyTiles(axis, size, tiles, queryTile, keyTile);
-  if (larger != axis.dilation)
-    keyTiles += double(axis.dilation - larger) *
-                countKeyTiles(axis, size - 1, tiles, queryTile, keyTile);
-  AxisCost cost;
-  cost.queryTiles = double(tiles) * double(axis.dilation);
-  cost.keyTiles = keyTiles / cost.queryTiles;
-  cost.cut = axis.causal || window::canCut(axis, size, queryTile) ||
-             axis.window % keyTile != 0;
-  return cost;
-}
 
 /// Combines what the axes contribute. The weights were fitted to measurements
 /// on an AVX-512 host (docs/performance.md); only their ratios matter.
@@ -134,21 +67,6 @@ Cost combine(const Problem &problem, const GridCost &grid, int64_t lanes) {
   return cost;
 }
 
-/// Query/key pairs on one axis.
-double pairCount(const Problem &problem, size_t i) {
-  const window::Axis &axis = problem.axes[i];
-  int64_t length = modelLength(problem, i);
-  double window = double(axis.window), all = double(length) * window;
-  if (all < 4e18)
-    return double(window::pairCount(axis, length));
-  // The exact count does not fit 64 bits.
-  if (!axis.causal)
-    return all;
-  double size = double(modelSize(problem, i)), stride = double(axis.stride);
-  return double(axis.dilation) *
-         (size * (window - stride / 2) - window * (window - stride) / 2);
-}
-
 /// Extents worth trying for a query tile on an axis of `size` positions.
 std::vector<int64_t> queryExtents(int64_t size) {
   std::vector<int64_t> extents;
@@ -158,15 +76,6 @@ std::vector<int64_t> queryExtents(int64_t size) {
       break;
   }
   return extents;
-}
-
-/// The longest span of a query tile on an axis, or a bound on it where finding
-/// it would take a walk along the axis.
-int64_t longestSpan(const window::Axis &axis, int64_t size, int64_t queryTile) {
-  if (window::ceilDiv(size, queryTile) <= maxModelTiles)
-    return window::maxSpan(axis, size, queryTile);
-  int64_t beyond = size - axis.window; // the sum below may overflow
-  return axis.window + std::min(beyond, queryTile + axis.stride);
 }
 
 /// Extents worth trying for a key tile where spans are at most `span` long.

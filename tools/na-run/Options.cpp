@@ -22,7 +22,8 @@ using namespace mlir::na::run;
 namespace cl = llvm::cl;
 
 static const char *const overview =
-    R"(Compiles a neighborhood attention program for this machine and runs it.
+    R"(Compiles a neighborhood attention program for this machine and runs it, on
+the CPU or on an NVIDIA GPU.
 
 The program is an .mlir file, or one attention operation given by flags.
 Arguments come from .npy files or from a seeded random generator.
@@ -42,6 +43,10 @@ Examples:
 
   A whole layer from a file; its arguments keep their names:
     na-run layer.mlir --inputs=x=features.npy --outputs=result0=y.npy --verify
+
+  On an NVIDIA GPU that has nothing but its driver:
+    na-run --target=cuda --shape=56x56 --window=7x7 --heads=4 --head-dim=32 \
+           --dtype=bf16 --verify --bench
 
   What the compiler makes of it:
     na-run --shape=14x14 --window=7x7 --emit-mlir
@@ -115,11 +120,32 @@ struct Flags {
                         cl::desc("Compile with dynamic batch and token sizes")};
   Text target{"target", cl::value_desc("name"), cl::init("cpu"),
               cl::cat(compileCategory),
-              cl::desc("Machine to compile for: cpu (default)")};
+              cl::desc("Machine to compile for: cpu (default) or cuda, an "
+                       "NVIDIA GPU")};
+  Text device{"device", cl::value_desc("n"), cl::cat(compileCategory),
+              cl::desc("Which GPU, counted from 0 (default: 0)")};
+  Text chip{"chip", cl::value_desc("name"), cl::cat(compileCategory),
+            cl::desc("GPU code to generate: sm_80, sm_86, sm_87, sm_89, sm_90 "
+                     "or sm_90a (default: the newest that the GPU can run)")};
+  cl::opt<bool> noFallback{
+      "no-fallback", cl::cat(compileCategory),
+      cl::desc("Fail, with the reason, where the pipeline would leave an "
+               "operation to a slower one")};
+  cl::opt<bool> tf32{"tf32", cl::cat(compileCategory),
+                     cl::desc("Round factors of f32 products to tf32 on a "
+                              "GPU, for its tensor cores")};
+  Text dumpPtx{"dump-ptx", cl::value_desc("file"), cl::cat(compileCategory),
+               cl::desc("Write the GPU's assembly code")};
+  cl::opt<bool> compileOnly{
+      "compile-only", cl::cat(compileCategory),
+      cl::desc("Stop after compilation; with --target=cuda and --chip no GPU "
+               "is needed")};
   Text pipeline{"pipeline", cl::value_desc("name"), cl::init("fused"),
                 cl::cat(compileCategory),
                 cl::desc("Lowering: naive (plain loops), unfused (scores in "
                          "memory) or fused (default)")};
+  cl::alias mode{"mode", cl::aliasopt(pipeline), cl::cat(compileCategory),
+                 cl::desc("The same as --pipeline")};
   Text queryTile{"query-tile", cl::value_desc("XxYxZ"),
                  cl::cat(compileCategory),
                  cl::desc("Queries per tile, instead of the compiler's choice; "
@@ -128,6 +154,11 @@ struct Flags {
       "key-tile", cl::value_desc("XxYxZ"), cl::cat(compileCategory),
       cl::desc("Keys per step, instead of the compiler's choice; needs "
                "--query-tile")};
+  Text scheduleTarget{
+      "schedule-target", cl::value_desc("name"), cl::init("cpu"),
+      cl::cat(compileCategory),
+      cl::desc("What the tiles are made for: cpu (default), or a GPU such as "
+               "sm_80, whose tiles run on the CPU too, slowly")};
   Text optLevel{"opt-level", cl::value_desc("0..3"), cl::cat(compileCategory),
                 cl::desc("How hard LLVM optimizes (default: 3); less compiles "
                          "faster")};
@@ -159,7 +190,11 @@ struct Flags {
   Text runs{"runs", cl::value_desc("n"), cl::cat(actionCategory),
             cl::desc("Timed runs at least (default: 20)")};
   cl::opt<bool> cold{"cold", cl::cat(actionCategory),
-                     cl::desc("Flush the caches before each timed run")};
+                     cl::desc("Flush the caches before each timed run "
+                              "(default: on a GPU only)")};
+  Text pause{"pause", cl::value_desc("ms"), cl::cat(actionCategory),
+             cl::desc("Let the GPU rest before each timed run, so that its "
+                      "clock stays high (default: 0)")};
   Text threads{"threads", cl::value_desc("n"), cl::cat(actionCategory),
                cl::desc("Threads to run on (default: one per CPU)")};
   Text json{"json", cl::ValueOptional, cl::value_desc("file"),
@@ -389,15 +424,34 @@ llvm::Error Flags::checkCombination() const {
   } else if (!entry.empty()) {
     return fail("--entry needs a program from a file");
   }
-  if (target == "cuda")
-    return fail("--target=cuda is not available in this build; available: cpu");
-  if (target != "cpu")
-    return fail("--target={0}: unknown target; available: cpu",
+  if (target != "cpu" && target != "cuda")
+    return fail("--target={0}: unknown target; available: cpu, cuda",
                 target.getValue());
+  if (target == "cpu") {
+    for (const cl::Option *option :
+         {static_cast<const cl::Option *>(&device),
+          static_cast<const cl::Option *>(&chip),
+          static_cast<const cl::Option *>(&noFallback),
+          static_cast<const cl::Option *>(&tf32),
+          static_cast<const cl::Option *>(&dumpPtx),
+          static_cast<const cl::Option *>(&compileOnly),
+          static_cast<const cl::Option *>(&pause)})
+      if (option->getNumOccurrences())
+        return fail("--{0} needs --target=cuda", option->ArgStr);
+  } else if (vectorBits.getNumOccurrences()) {
+    return fail("--vector-bits needs --target=cpu");
+  }
+  if (tf32 && file.empty() && dtype != "f32")
+    return fail("--tf32 needs --dtype=f32, not {0}", dtype.getValue());
+  if (compileOnly && (verify || bench || !outputs.empty()))
+    return fail("--compile-only runs nothing: --{0} is not possible",
+                verify  ? "verify"
+                : bench ? "bench"
+                        : "outputs");
   if (pipeline != "naive" && pipeline != "unfused" && pipeline != "fused")
     return fail("--pipeline={0}: the pipeline must be naive, unfused or fused",
                 pipeline.getValue());
-  if (verify && pipeline == "naive")
+  if (verify && pipeline == "naive" && target == "cpu")
     return fail("--verify compares with the naive pipeline; give "
                 "--pipeline=unfused or fused");
   if (queryTile.empty() != keyTile.empty())
@@ -427,6 +481,15 @@ llvm::Expected<Options> Flags::getOptions() const {
     options.problem = *problem;
   }
   options.pipeline = pipeline;
+  options.cuda = target == "cuda";
+  if (llvm::Error error = parseNumber(device, 0, 1023, options.device))
+    return std::move(error);
+  options.chip = chip;
+  options.noFallback = noFallback;
+  options.tf32 = tf32;
+  options.ptxFile = dumpPtx;
+  options.compileOnly = compileOnly;
+  options.scheduleTarget = scheduleTarget;
   for (auto [option, tile] : {std::pair<const Text &, std::vector<int64_t> &>{
                                   queryTile, options.queryTile},
                               {keyTile, options.keyTile}}) {
@@ -461,7 +524,10 @@ llvm::Expected<Options> Flags::getOptions() const {
     return std::move(error);
   options.verify = verify;
   options.bench = bench;
-  options.cold = cold;
+  // Inputs that are still in a GPU's cache would make small problems look fast.
+  options.cold = cold.getNumOccurrences() ? cold : options.cuda;
+  if (llvm::Error error = parseNumber(pause, 0, 10000, options.pauseMs))
+    return std::move(error);
   options.json = json.getNumOccurrences();
   options.jsonFile = json;
   return options;

@@ -39,8 +39,24 @@ struct Options {
   std::optional<Problem> problem;
   std::string entry;
 
+  /// Run on a GPU instead of the CPU.
+  bool cuda = false;
+  int device = 0;
+  /// Empty for the device's.
+  std::string chip;
+  /// Fail where a pass falls back to a slower lowering.
+  bool noFallback = false;
+  /// f32 products from factors rounded to tf32.
+  bool tf32 = false;
+  /// Where the PTX goes; empty for nowhere.
+  std::string ptxFile;
+  /// Stop after compilation.
+  bool compileOnly = false;
+
   std::string pipeline = "fused";
   std::vector<int64_t> queryTile, keyTile;
+  /// What the tiles are made for.
+  std::string scheduleTarget = "cpu";
   /// LLVM's optimization level.
   int optLevel = 3;
   /// The width that code is vectorized for; 0 for the host's.
@@ -57,6 +73,7 @@ struct Options {
   bool bench = false;
   int runs = 20;
   bool cold = false;
+  int pauseMs = 0;
 
   bool json = false;
   /// Where the JSON goes; empty for standard output.

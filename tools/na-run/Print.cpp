@@ -28,7 +28,7 @@ static void printChecks(const Report &report, llvm::raw_ostream &os) {
   size_t width = 6;
   for (const OutputCheck &check : report.checks)
     width = std::max(width, check.name.size());
-  os << "verify    against the naive lowering\n"
+  os << "verify    against " << report.reference << "\n"
      << "            " << llvm::left_justify("output", width)
      << "  error       limit       worst row   limit       result\n";
   for (const OutputCheck &check : report.checks) {
@@ -52,41 +52,79 @@ static void printChecks(const Report &report, llvm::raw_ostream &os) {
   }
 }
 
-static void printTiming(const Timing &timing, llvm::raw_ostream &os) {
-  os << "bench     median " << formatTime(timing.median) << ", fastest "
-     << formatTime(timing.fastest) << ", " << timing.runs << " runs\n";
+static void printRate(const Timing &timing, bool onGpu, llvm::raw_ostream &os) {
   double work = timing.work.total();
-  if (work > 0) {
-    double rate = work / timing.median;
+  if (work == 0)
+    return;
+  double rate = work / timing.median;
+  if (onGpu)
+    os << llvm::formatv("          {0:f2} TFLOP/s useful\n", rate * 1e-12);
+  else
     os << llvm::formatv("          {0:f1} GFLOP/s useful, {1:f1} % of the "
                         "host's f32 matmul rate ({2:f1} GFLOP/s)\n",
                         rate * 1e-9, 100 * rate / timing.matmulRate,
                         timing.matmulRate * 1e-9);
-    if (timing.work.contractions > 0)
-      os << llvm::formatv("          {0:f1} % of the work is attention\n",
-                          100 * timing.work.attention / work);
+  if (timing.work.contractions > 0)
+    os << llvm::formatv("          {0:f1} % of the work is attention\n",
+                        100 * timing.work.attention / work);
+}
+
+static void printTiming(const Report &report, llvm::raw_ostream &os) {
+  const Timing &timing = *report.timing;
+  os << "bench     median " << formatTime(timing.median) << ", fastest "
+     << formatTime(timing.fastest) << ", " << timing.runs << " runs\n";
+  printRate(timing, report.gpu.has_value(), os);
+  if (!report.gpu)
+    return;
+  const GpuReport &gpu = *report.gpu;
+  os << "          a call takes " << formatTime(gpu.hostTime)
+     << " on the host; cache " << (gpu.flushed ? "flushed" : "not flushed");
+  if (gpu.pauseMs)
+    os << ", pauses of " << gpu.pauseMs << " ms";
+  if (gpu.smClock)
+    os << ", clocks " << gpu.smClock << " MHz, memory " << gpu.memoryClock
+       << " MHz";
+  os << "\n";
+}
+
+static void printTarget(const Report &report, llvm::raw_ostream &os) {
+  if (!report.gpu) {
+    os << "target    cpu (" << report.cpu << "), " << report.threads
+       << (report.threads == 1 ? " thread, " : " threads, ") << report.pipeline
+       << " pipeline\n";
+    return;
   }
+  const GpuReport &gpu = *report.gpu;
+  os << "target    cuda (" << (gpu.name.empty() ? "no device" : gpu.name);
+  if (!gpu.driver.empty())
+    os << ", driver " << gpu.driver;
+  if (!gpu.cuda.empty())
+    os << ", CUDA " << gpu.cuda;
+  os << "), " << gpu.chip << " code, " << report.pipeline << " pipeline\n";
+  for (const std::string &remark : gpu.remarks)
+    os << "remark    " << remark << "\n";
 }
 
 void run::printText(const Report &report, llvm::raw_ostream &os) {
   const CompileTimes &times = report.compile;
-  os << "program   " << report.summary << "\n"
-     << "target    cpu (" << report.cpu << "), " << report.threads
-     << (report.threads == 1 ? " thread, " : " threads, ") << report.pipeline
-     << " pipeline\n"
-     << llvm::formatv("compile   {0:f0} ms (passes {1:f0}, LLVM IR {2:f0}, "
+  os << "program   " << report.summary << "\n";
+  printTarget(report, os);
+  os << llvm::formatv("compile   {0:f0} ms (passes {1:f0}, LLVM IR {2:f0}, "
                       "optimizer {3:f0}, code generator {4:f0}, loading "
                       "{5:f0})\n",
                       times.total() * 1e3, times.passes * 1e3,
                       times.translate * 1e3, times.optimize * 1e3,
-                      times.codegen * 1e3, times.link * 1e3)
-     << "run       " << formatTime(report.firstRun) << " (first)\n";
+                      times.codegen * 1e3, times.link * 1e3);
+  if (report.gpu && report.gpu->launches)
+    os << "load      " << formatTime(report.gpu->load) << " in the driver\n";
+  if (report.firstRun > 0)
+    os << "run       " << formatTime(report.firstRun) << " (first)\n";
   for (const std::string &written : report.written)
     os << "wrote     " << written << "\n";
   if (!report.checks.empty())
     printChecks(report, os);
   if (report.timing)
-    printTiming(*report.timing, os);
+    printTiming(report, os);
   os << llvm::formatv("memory    peak {0:f1} MiB\n",
                       static_cast<double>(report.peakMemory) / (1 << 20));
 }
@@ -98,12 +136,58 @@ static llvm::json::Value number(double value) {
   return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
 }
 
+static llvm::json::Value textOrNull(const std::string &text) {
+  return text.empty() ? llvm::json::Value(nullptr) : llvm::json::Value(text);
+}
+
+static void addGpu(const GpuReport &gpu, llvm::json::Object &json) {
+  json["gpu"] = textOrNull(gpu.name);
+  json["driver"] = textOrNull(gpu.driver);
+  json["cuda"] = textOrNull(gpu.cuda);
+  json["chip"] = gpu.chip;
+  json["load_s"] = gpu.load;
+  json["launches"] = gpu.launches;
+  llvm::json::Array remarks;
+  for (const std::string &remark : gpu.remarks)
+    remarks.push_back(remark);
+  json["remarks"] = std::move(remarks);
+}
+
+static void addTiming(const Report &report, llvm::json::Object &json) {
+  const Timing &timing = *report.timing;
+  double rate = timing.work.total() / timing.median;
+  llvm::json::Object bench{{"median_s", timing.median},
+                           {"fastest_s", timing.fastest},
+                           {"runs", timing.runs},
+                           {"attention_flop", timing.work.attention},
+                           {"contraction_flop", timing.work.contractions},
+                           {"flop_per_s", rate},
+                           {"matmul_flop_per_s", nullptr},
+                           {"matmul_share", nullptr}};
+  if (timing.matmulRate > 0) {
+    bench["matmul_flop_per_s"] = timing.matmulRate;
+    bench["matmul_share"] = rate / timing.matmulRate;
+  }
+  if (report.gpu) {
+    const GpuReport &gpu = *report.gpu;
+    auto clock = [](unsigned mhz) {
+      return mhz ? llvm::json::Value(mhz) : llvm::json::Value(nullptr);
+    };
+    bench["host_call_s"] = gpu.hostTime;
+    bench["pause_ms"] = gpu.pauseMs;
+    bench["cache_flushed"] = gpu.flushed;
+    bench["sm_clock_mhz"] = clock(gpu.smClock);
+    bench["memory_clock_mhz"] = clock(gpu.memoryClock);
+  }
+  json["bench"] = std::move(bench);
+}
+
 llvm::json::Object run::toJSON(const Report &report) {
   const CompileTimes &times = report.compile;
   llvm::json::Object json{
       {"ok", report.passed()},
       {"program", report.summary},
-      {"target", "cpu"},
+      {"target", report.gpu ? "cuda" : "cpu"},
       {"cpu", report.cpu},
       {"threads", report.threads},
       {"pipeline", report.pipeline},
@@ -115,7 +199,10 @@ llvm::json::Object run::toJSON(const Report &report) {
                                        {"link", times.link}}},
       {"first_run_s", report.firstRun},
       {"peak_memory_bytes", report.peakMemory}};
+  if (report.gpu)
+    addGpu(*report.gpu, json);
   if (!report.checks.empty()) {
+    json["reference"] = report.reference;
     llvm::json::Array checks;
     for (const OutputCheck &check : report.checks) {
       const Comparison &comparison = check.comparison;
@@ -136,18 +223,7 @@ llvm::json::Object run::toJSON(const Report &report) {
     }
     json["verify"] = std::move(checks);
   }
-  if (report.timing) {
-    const Timing &timing = *report.timing;
-    double rate = timing.work.total() / timing.median;
-    json["bench"] =
-        llvm::json::Object{{"median_s", timing.median},
-                           {"fastest_s", timing.fastest},
-                           {"runs", timing.runs},
-                           {"attention_flop", timing.work.attention},
-                           {"contraction_flop", timing.work.contractions},
-                           {"flop_per_s", rate},
-                           {"matmul_flop_per_s", timing.matmulRate},
-                           {"matmul_share", rate / timing.matmulRate}};
-  }
+  if (report.timing)
+    addTiming(report, json);
   return json;
 }

@@ -261,9 +261,10 @@ static llvm::Expected<Program> buildProgram(const Problem &problem,
 
 /// Attaches the schedule of the options to every operation that can have one.
 static llvm::Error attachSchedule(const Options &options, ModuleOp module) {
-  if (options.queryTile.empty())
+  // On a GPU they are options of the pipeline, which knows the chip.
+  if (options.queryTile.empty() || options.cuda)
     return llvm::Error::success();
-  auto schedule = ScheduleAttr::get(module.getContext(), "cpu",
+  auto schedule = ScheduleAttr::get(module.getContext(), options.scheduleTarget,
                                     options.queryTile, options.keyTile);
   ErrorCollector errors(module.getContext());
   bool found = false;

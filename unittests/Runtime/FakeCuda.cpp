@@ -29,6 +29,9 @@ static std::vector<std::string> calls;
 static std::map<DeviceAddress, std::pair<size_t, int>> allocations;
 static int retained[2] = {0, 0};
 static int objects = 0;
+using KernelBody = void (*)(unsigned, unsigned, unsigned, void **);
+// Functions are entries of this map, whose addresses stay.
+static std::map<std::string, KernelBody> kernels;
 static char contexts[2];
 static thread_local std::vector<ContextHandle> stack;
 
@@ -55,6 +58,10 @@ int fakeCalls(const char *function) {
 int fakeContextDepth() { return int(stack.size()); }
 int fakeObjects() { return objects; }
 int fakeRetained(int device) { return retained[device]; }
+void fakeKernel(const char *name, KernelBody body) {
+  std::lock_guard<std::mutex> lock(mutex);
+  kernels[name] = body;
+}
 }
 
 /// Notes the call and returns the code that it is to fail with.
@@ -146,6 +153,9 @@ FAKE(cuDeviceGet, (DeviceId * out, int ordinal), *out = ordinal;
 FAKE(cuDeviceGetName, (char *out, int size, DeviceId),
      std::strncpy(out, "Fake GPU", size);
      return ResultSuccess;)
+FAKE(cuDeviceGetPCIBusId, (char *out, int size, DeviceId),
+     std::strncpy(out, "0000:00:00.0", size);
+     return ResultSuccess;)
 FAKE(cuDeviceTotalMem_v2, (size_t *out, DeviceId), *out = size_t(1) << 30;
      return ResultSuccess;)
 FAKE(
@@ -156,6 +166,9 @@ case AttrMajor:
   break;
 case AttrMinor:
   *out = 9;
+  break;
+case AttrMaxGridX:
+  *out = 2147483647;
   break;
 case AttrSharedPerBlock:
   *out = 48 * 1024;
@@ -209,15 +222,25 @@ FAKE(cuMemcpyDtoH_v2, (void *to, DeviceAddress from, size_t bytes),
 FAKE(cuMemcpyDtoD_v2, (DeviceAddress to, DeviceAddress from, size_t bytes),
      std::memcpy(pointer(to), pointer(from), bytes);
      return needContext();)
-FAKE_IN_CONTEXT(cuMemcpyHtoDAsync_v2,
-                (DeviceAddress, const void *, size_t, StreamHandle))
-FAKE_IN_CONTEXT(cuMemcpyDtoHAsync_v2,
-                (void *, DeviceAddress, size_t, StreamHandle))
-FAKE_IN_CONTEXT(cuMemcpyDtoDAsync_v2,
-                (DeviceAddress, DeviceAddress, size_t, StreamHandle))
-FAKE_IN_CONTEXT(cuMemsetD8_v2, (DeviceAddress, unsigned char, size_t))
-FAKE_IN_CONTEXT(cuMemsetD8Async,
-                (DeviceAddress, unsigned char, size_t, StreamHandle))
+FAKE(cuMemcpyHtoDAsync_v2,
+     (DeviceAddress to, const void *from, size_t bytes, StreamHandle),
+     std::memcpy(pointer(to), from, bytes);
+     return needContext();)
+FAKE(cuMemcpyDtoHAsync_v2,
+     (void *to, DeviceAddress from, size_t bytes, StreamHandle),
+     std::memcpy(to, pointer(from), bytes);
+     return needContext();)
+FAKE(cuMemcpyDtoDAsync_v2,
+     (DeviceAddress to, DeviceAddress from, size_t bytes, StreamHandle),
+     std::memcpy(pointer(to), pointer(from), bytes);
+     return needContext();)
+FAKE(cuMemsetD8_v2, (DeviceAddress to, unsigned char value, size_t bytes),
+     std::memset(pointer(to), value, bytes);
+     return needContext();)
+FAKE(cuMemsetD8Async,
+     (DeviceAddress to, unsigned char value, size_t bytes, StreamHandle),
+     std::memset(pointer(to), value, bytes);
+     return needContext();)
 FAKE_IN_CONTEXT(cuMemsetD32Async,
                 (DeviceAddress, unsigned, size_t, StreamHandle))
 FAKE(
@@ -253,13 +276,23 @@ FAKE(
     } return makeObject(out);)
 FAKE(cuModuleUnload, (ModuleHandle module), return dropObject(module);)
 FAKE(cuModuleGetFunction,
-     (FunctionHandle * out, ModuleHandle module, const char *name),
-     *out = reinterpret_cast<FunctionHandle>(module);
-     return std::strcmp(name, "missing") ? needContext() : ResultNotFound;)
+     (FunctionHandle * out, ModuleHandle, const char *name),
+     if (!std::strcmp(name, "missing")) return ResultNotFound;
+     std::lock_guard<std::mutex> lock(mutex);
+     *out = reinterpret_cast<FunctionHandle>(&*kernels.try_emplace(name).first);
+     return needContext();)
 FAKE(cuFuncGetAttribute, (int *out, int attribute, FunctionHandle),
-     *out = attribute == FuncStaticShared ? 1024 : 64;
+     *out = attribute == FuncLocalBytes || attribute == FuncRegisters ? 64
+                                                                      : 1024;
      return needContext();)
 FAKE_IN_CONTEXT(cuFuncSetAttribute, (FunctionHandle, int, int))
-FAKE_IN_CONTEXT(cuLaunchKernel,
-                (FunctionHandle, unsigned, unsigned, unsigned, unsigned,
-                 unsigned, unsigned, unsigned, StreamHandle, void **, void **))
+FAKE(
+    cuLaunchKernel,
+    (FunctionHandle function, unsigned grid, unsigned, unsigned, unsigned block,
+     unsigned, unsigned, unsigned shared, StreamHandle, void **args, void **),
+    if (Result result = needContext()) return result;
+    KernelBody body; {
+      std::lock_guard<std::mutex> lock(mutex);
+      body = reinterpret_cast<decltype(kernels)::value_type *>(function)->second;
+    } if (body) body(grid, block, shared, args);
+    return ResultSuccess;)

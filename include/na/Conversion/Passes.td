@@ -758,4 +758,49 @@ def CheckGPUPass : Pass<"na-check-gpu"> {
   ];
 }
 
+def ConvertNAGPUToNVVMPass : Pass<"convert-nagpu-to-nvvm"> {
+  let summary = "Lower nagpu operations to those of one thread";
+  let description = [{
+    Lowers `nagpu` in `gpu.launch`, `gpu.func` and functions to `arith`, `scf`,
+    `memref`, `gpu`, `nvvm` and `llvm`. A fragment becomes one value for each
+    of its registers (in the order that its type documents; two 16-bit elements
+    are a `vector<2xT>`), also where `scf` operations carry it; a shared tile
+    becomes its address in the window of shared memory (i32); a token nothing.
+
+    Copies take `cp.async` with the largest of 16, 8 and 4 bytes that divides
+    the channels, all strides and the offset of the tensor. The address of the
+    tensor must be a multiple of it; whoever launches the kernel checks that.
+    Where not even 4 bytes do, the elements are loaded and stored.
+
+    `math.exp2` of f32 in a `nagpu.map` becomes `ex2.approx.ftz`: subnormal
+    results are zero.
+
+    Example, for one warp:
+
+    ```mlir
+    %r = nagpu.reduce max %s
+      : !nagpu.fragment<16x8xf32, accumulator, 1> -> !nagpu.fragment<16xf32, row, 1>
+    ```
+
+    becomes, for the first of the two rows of a thread,
+
+    ```mlir
+    %0 = llvm.intr.maxnum(%s0, %s1) : (f32, f32) -> f32
+    %1 = nvvm.shfl.sync bfly %all, %0, %c1, %c31 : f32 -> f32
+    %2 = llvm.intr.maxnum(%0, %1) : (f32, f32) -> f32
+    %3 = nvvm.shfl.sync bfly %all, %2, %c2, %c31 : f32 -> f32
+    %r0 = llvm.intr.maxnum(%2, %3) : (f32, f32) -> f32
+    ```
+
+    Errors: a `nagpu.alloc` without an offset; a tensor whose channels are not
+    static or not contiguous.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::NVVM::NVVMDialect",
+    "::mlir::scf::SCFDialect"
+  ];
+}
+
 #endif // NA_CONVERSION_PASSES_TD

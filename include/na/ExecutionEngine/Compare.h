@@ -23,6 +23,9 @@ struct Tolerance {
   /// What a tensor is held to whose computation starts from `type`.
   static Tolerance forTensor(ElementType type);
   static Tolerance forLse(ElementType type);
+  /// The same for f32 whose products are made from factors rounded to tf32.
+  static Tolerance forTF32() { return {false, 1e-3, 5e-3}; }
+  static Tolerance forTF32Lse() { return {true, 1e-3, 1e-3}; }
 };
 
 struct Comparison {

@@ -25,6 +25,8 @@ struct HarnessInput {
   llvm::SmallVector<int64_t> shape;
   /// The program only writes it: the host fills it with NaN.
   bool destination = false;
+  /// A scalar that is passed by value.
+  bool byValue = false;
 };
 
 /// What the program computes.
@@ -47,14 +49,25 @@ struct HarnessNames {
   std::vector<std::string> inputs, outputs;
 };
 
+/// A tensor in row-major layout, in the memory of the host or of a device.
+struct TensorBinding {
+  ElementType type;
+  llvm::ArrayRef<int64_t> shape;
+  void *data = nullptr;
+};
+
 /// A function around an entry function, all of whose arguments and results are
 /// memrefs in row-major layout that the host owns.
 class Harness {
 public:
   /// Adds the function to `module`. Scalars become memrefs of rank 0, results
-  /// become destinations. Fails on types that the host cannot provide.
+  /// become destinations. Fails on types that the host cannot provide. With
+  /// `onDevice`, memrefs are in memory that host code cannot read or write:
+  /// arguments that are scalars are passed by value, and there are no results
+  /// that are.
   static llvm::Expected<Harness> create(ModuleOp module, llvm::StringRef entry,
-                                        const HarnessNames &names);
+                                        const HarnessNames &names,
+                                        bool onDevice = false);
 
   llvm::ArrayRef<HarnessInput> getInputs() const { return inputs; }
   llvm::ArrayRef<HarnessOutput> getOutputs() const { return outputs; }
@@ -73,7 +86,25 @@ public:
                                      llvm::MutableArrayRef<HostTensor> inputs,
                                      llvm::MutableArrayRef<HostTensor> outputs);
 
+    /// The same for tensors anywhere. The data of an input that is passed by
+    /// value is the address of the value in the memory of the host. Only the
+    /// shapes and addresses are kept.
+    static llvm::Expected<Call> bind(const Harness &harness,
+                                     const JITModule &module,
+                                     llvm::ArrayRef<TensorBinding> inputs,
+                                     llvm::ArrayRef<TensorBinding> outputs);
+
     Call(Call &&) = default;
+
+    // For callers that run the program in an environment of their own.
+    JITModule::PackedFunction getFunction() const { return function; }
+    void **getSlots() { return slots.data(); }
+    /// Outputs that the program allocated in the last run: the memref
+    /// descriptor of each.
+    std::vector<std::pair<HarnessOutput, llvm::ArrayRef<int64_t>>>
+    getAllocated() const;
+    /// Leaves their memory to the caller.
+    void forgetAllocated();
 
     /// Runs the program once. Outputs that the program allocated in the run
     /// before are freed.
@@ -90,8 +121,10 @@ public:
 
     JITModule::PackedFunction function = nullptr;
     std::vector<HarnessOutput> allocated;
-    /// Descriptors, then pointers to them, then pointers to those.
+    /// Descriptors, then pointers to them, then pointers to those; a value
+    /// itself in place of a descriptor has one step less.
     std::vector<llvm::SmallVector<int64_t>> descriptors;
+    std::vector<bool> byValue;
     std::vector<int64_t> returned;
     std::vector<void *> values, slots;
   };

@@ -16,6 +16,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace llvm::orc {
 class LLJIT;
@@ -25,6 +26,10 @@ namespace mlir {
 class PassManager;
 } // namespace mlir
 
+namespace na::runtime {
+struct Symbol;
+} // namespace na::runtime
+
 namespace mlir::na {
 
 struct JITOptions {
@@ -33,6 +38,12 @@ struct JITOptions {
   std::string pipeline;
   /// Called on the pass manager before it runs, to add instrumentation.
   std::function<void(PassManager &)> configurePasses;
+  /// Called on the module after the passes, to take out what is not for the
+  /// host.
+  std::function<llvm::Error(ModuleOp)> afterPasses;
+  /// Symbols that the code may use beside those of the run time, and in place
+  /// of those of the same name; ends with an entry without a name.
+  const ::na::runtime::Symbol *symbols = nullptr;
   /// LLVM's optimization level, 0 to 3.
   int optLevel = 3;
 };
@@ -47,6 +58,13 @@ struct CompileTimes {
   double total() const {
     return passes + translate + optimize + codegen + link;
   }
+};
+
+/// Machine code for this host, not loaded yet.
+struct ObjectCode {
+  std::string bytes;
+  /// The functions that JITModule::lookup finds.
+  std::vector<std::string> functions;
 };
 
 /// A module compiled for the host and loaded into this process.
@@ -68,6 +86,14 @@ public:
   static llvm::Expected<std::unique_ptr<JITModule>>
   compile(ModuleOp module, const JITOptions &options);
 
+  /// The two halves of compile(). Both add to `times`.
+  static llvm::Expected<ObjectCode> compileToObject(ModuleOp module,
+                                                    const JITOptions &options,
+                                                    CompileTimes &times);
+  static llvm::Expected<std::unique_ptr<JITModule>>
+  load(const ObjectCode &code, const ::na::runtime::Symbol *symbols,
+       CompileTimes &times);
+
   /// Finds a function. It lives as long as this object.
   llvm::Expected<PackedFunction> lookup(llvm::StringRef function) const;
 
@@ -87,6 +113,9 @@ private:
 
 /// The name of the host's CPU, for reports.
 std::string getHostCPU();
+
+/// The host's CPU and all of its features: code for one is not for another.
+std::string getHostTarget();
 
 } // namespace mlir::na
 

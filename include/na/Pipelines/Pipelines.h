@@ -40,6 +40,11 @@ struct CPUPipelineOptions : PassPipelineOptions<CPUPipelineOptions> {
   ListOption<int64_t> keyTile{
       *this, "key-tile",
       llvm::cl::desc("Key tile per axis, instead of the cost model's")};
+  Option<std::string> scheduleTarget{
+      *this, "schedule-target",
+      llvm::cl::desc("What the tiles are made for; those of a GPU such as "
+                     "sm_80 run on the CPU too, slowly (default: cpu)"),
+      llvm::cl::init("cpu")};
   Option<int64_t> vectorBits{
       *this, "vector-bits",
       llvm::cl::desc("Width of a vector register in bits: 512 for AVX-512, "

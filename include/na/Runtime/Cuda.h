@@ -77,6 +77,8 @@ Expected<int> deviceCount();
 /// What is fixed about a device.
 struct DeviceProperties {
   std::string name;
+  /// As "0000:1b:00.0".
+  std::string pciBusId;
   int major = 0, minor = 0;
   int multiprocessors = 0;
   size_t memoryBytes = 0;
@@ -140,6 +142,11 @@ public:
   /// The same from the device's memory pool, in the order of `stream`, on
   /// which the buffer is also freed unless freed on another one.
   Expected<Buffer> allocateAsync(size_t bytes, StreamHandle stream);
+  /// How many freed bytes the memory pool keeps when the device is
+  /// synchronized, rather than giving them back to the system: for programs
+  /// that allocate the same again and again. The pool is the device's default
+  /// one; it starts with 0. Does nothing where there are no pools.
+  Error keepFreedMemory(uint64_t bytes);
   /// Page-locked host memory, which asynchronous copies need to overlap.
   Expected<HostBuffer> allocateHost(size_t bytes);
 

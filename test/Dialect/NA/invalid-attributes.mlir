@@ -165,7 +165,32 @@ func.func private @f() attributes {a = #na.schedule<target = "cpu", query_tile =
 
 // -----
 
-// expected-error @+1 {{unknown entry 'query_tiles' of a schedule; expected target, query_tile, key_tile, warpgroup_tile or stages}}
+// expected-error @+1 {{schedule 'warps' = 33, expected 0 to 32}}
+func.func private @f() attributes {a = #na.schedule<target = "sm_80", query_tile = [66], key_tile = [8], warps = 33>}
+
+// -----
+
+// expected-error @+1 {{schedule 'warps' = -1, expected 0 to 32}}
+func.func private @f() attributes {a = #na.schedule<target = "sm_80", query_tile = [64], key_tile = [8], warps = -1>}
+
+// -----
+
+// expected-error @+1 {{schedule 'warps' = 4 does not divide the 18 queries of 'query_tile'}}
+func.func private @f() attributes {a = #na.schedule<target = "sm_80", query_tile = [3, 6], key_tile = [8, 8], warps = 4>}
+
+// -----
+
+// expected-error @+1 {{schedule 'value_tile' = -16, expected 0 to 65536}}
+func.func private @f() attributes {a = #na.schedule<target = "sm_80", query_tile = [64], key_tile = [8], value_tile = -16>}
+
+// -----
+
+// expected-error @+1 {{schedule 'value_tile' = 65537, expected 0 to 65536}}
+func.func private @f() attributes {a = #na.schedule<target = "sm_80", query_tile = [64], key_tile = [8], value_tile = 65537>}
+
+// -----
+
+// expected-error @+1 {{unknown entry 'query_tiles' of a schedule; expected target, query_tile, key_tile, warpgroup_tile, stages, warps or value_tile}}
 func.func private @f() attributes {a = #na.schedule<target = "cpu", query_tiles = [8]>}
 
 // -----

@@ -31,5 +31,9 @@ func.func private @schedules() attributes {
   // CHECK-SAME: b = #na.schedule<target = "sm_90a", query_tile = [8, 16], key_tile = [14, 8], warpgroup_tile = [8, 8], stages = 2>
   b = #na.schedule<stages = 2, warpgroup_tile = [8, 8], key_tile = [14, 8], query_tile = [8, 16], target = "sm_90a">,
   // CHECK-SAME: c = #na.schedule<target = "a \22quoted\22 name", query_tile = [1], key_tile = [65536]>
-  c = #na.schedule<target = "a \22quoted\22 name", query_tile = [1], key_tile = [65536], warpgroup_tile = [], stages = 0>
+  c = #na.schedule<target = "a \22quoted\22 name", query_tile = [1], key_tile = [65536], warpgroup_tile = [], stages = 0>,
+  // CHECK-SAME: d = #na.schedule<target = "sm_80", query_tile = [64], key_tile = [32], stages = 2, warps = 4, value_tile = 192>
+  d = #na.schedule<value_tile = 192, warps = 4, stages = 2, key_tile = [32], query_tile = [64], target = "sm_80">,
+  // CHECK-SAME: e = #na.schedule<target = "sm_80", query_tile = [8, 8], key_tile = [4, 4]>
+  e = #na.schedule<target = "sm_80", query_tile = [8, 8], key_tile = [4, 4], warps = 0, value_tile = 0>
 }

@@ -81,21 +81,6 @@ func.func @f64(%q: memref<2x16x4x8xf64>, %o: memref<2x16x4x8xf64>) {
   return
 }
 
-// The tiles of a GPU's schedule are tensors like any others.
-// CHECK-LABEL: func @gpu_tiles
-// CHECK:         scf.forall (%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) in (1, 1, 8, 4)
-// CHECK:         linalg.contract {{.*}} ins(%{{.*}}, %{{.*}} : tensor<176x64xf32>, tensor<64x128xf32>) outs(%{{.*}} : tensor<176x128xf32>)
-// CHECK:         linalg.contract {{.*}} ins(%{{.*}}, %{{.*}} : tensor<176x64xf32>, tensor<176x128xf32>) outs(%{{.*}} : tensor<64x128xf32>)
-func.func @gpu_tiles(%q: memref<1x64x64x1x64xf16>, %o: memref<1x64x64x1x64xf16>) {
-  na.attention
-    ins(%q, %q, %q : memref<1x64x64x1x64xf16>, memref<1x64x64x1x64xf16>,
-                     memref<1x64x64x1x64xf16>)
-    outs(%o : memref<1x64x64x1x64xf16>) window(<size = [13, 13]>)
-    {schedule = #na.schedule<target = "sm_90a", query_tile = [8, 16],
-                             key_tile = [8, 22]>}
-  return
-}
-
 // Strides and offsets of the operands are the business of loads and stores.
 // CHECK-LABEL: func @strided
 // CHECK:         na.tile.load %{{.*}} : memref<1x16x1x8xf32, strided<[?, 64, ?, 2], offset: ?>>, tensor<8x4xf32>

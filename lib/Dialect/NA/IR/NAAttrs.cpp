@@ -178,7 +178,7 @@ bool WindowAttr::isIdentity() const {
 Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
   std::string target;
   SmallVector<int64_t> queryTile, keyTile, warpgroupTile;
-  int64_t stages = 0;
+  int64_t stages = 0, warps = 0, valueTile = 0;
   SMLoc loc = parser.getCurrentLocation();
   if (parseStruct(parser, [&](StringRef name, SMLoc nameLoc) -> ParseResult {
         if (name == "target")
@@ -191,15 +191,20 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
           return parseIntegerList(parser, warpgroupTile);
         if (name == "stages")
           return parser.parseInteger(stages);
+        if (name == "warps")
+          return parser.parseInteger(warps);
+        if (name == "value_tile")
+          return parser.parseInteger(valueTile);
         return parser.emitError(nameLoc)
                << "unknown entry '" << name
                << "' of a schedule; expected target, query_tile, key_tile, "
-                  "warpgroup_tile or stages";
+                  "warpgroup_tile, stages, warps or value_tile";
       }))
     return {};
   return parser.getChecked<ScheduleAttr>(
       loc, parser.getContext(), StringRef(target), ArrayRef<int64_t>(queryTile),
-      ArrayRef<int64_t>(keyTile), ArrayRef<int64_t>(warpgroupTile), stages);
+      ArrayRef<int64_t>(keyTile), ArrayRef<int64_t>(warpgroupTile), stages,
+      warps, valueTile);
 }
 
 void ScheduleAttr::print(AsmPrinter &printer) const {
@@ -215,15 +220,18 @@ void ScheduleAttr::print(AsmPrinter &printer) const {
   }
   if (getStages())
     printer << ", stages = " << getStages();
+  if (getWarps())
+    printer << ", warps = " << getWarps();
+  if (getValueTile())
+    printer << ", value_tile = " << getValueTile();
   printer << '>';
 }
 
-LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                   StringRef target,
-                                   ArrayRef<int64_t> queryTile,
-                                   ArrayRef<int64_t> keyTile,
-                                   ArrayRef<int64_t> warpgroupTile,
-                                   int64_t stages) {
+LogicalResult
+ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                     StringRef target, ArrayRef<int64_t> queryTile,
+                     ArrayRef<int64_t> keyTile, ArrayRef<int64_t> warpgroupTile,
+                     int64_t stages, int64_t warps, int64_t valueTile) {
   if (queryTile.empty() || queryTile.size() > 3)
     return emitError() << "schedule 'query_tile' has " << queryTile.size()
                        << " entries, expected 1 to 3";
@@ -264,5 +272,16 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (stages < 0 || stages > 64)
     return emitError() << "schedule 'stages' = " << stages
                        << ", expected 0 to 64";
+  if (warps < 0 || warps > 32)
+    return emitError() << "schedule 'warps' = " << warps
+                       << ", expected 0 to 32";
+  int64_t queries = llvm::product_of(queryTile);
+  if (warps != 0 && queries % warps != 0)
+    return emitError() << "schedule 'warps' = " << warps
+                       << " does not divide the " << queries
+                       << " queries of 'query_tile'";
+  if (valueTile < 0 || valueTile > maxTile)
+    return emitError() << "schedule 'value_tile' = " << valueTile
+                       << ", expected 0 to " << maxTile;
   return success();
 }

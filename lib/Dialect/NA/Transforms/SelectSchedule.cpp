@@ -8,6 +8,7 @@
 #include "na/Dialect/NA/IR/NA.h"
 #include "na/Dialect/NA/Transforms/Passes.h"
 #include "na/Schedule/CostModel.h"
+#include "na/Schedule/GpuCostModel.h"
 
 namespace mlir::na {
 #define GEN_PASS_DEF_NASELECTSCHEDULE
@@ -23,28 +24,35 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
   using NASelectScheduleBase::NASelectScheduleBase;
 
   void runOnOperation() override {
-    if (target != "cpu") {
+    chip = ::na::schedule::findGpuChip(target);
+    if (target != "cpu" && !chip) {
       getOperation()->emitError("na-select-schedule: unknown target '")
-          << target << "', expected cpu";
+          << target << "', expected cpu, " << ::na::schedule::listGpuChips();
       return signalPassFailure();
     }
     WalkResult result = getOperation()->walk([&](Operation *op) {
       LogicalResult done = success();
       if (auto attention = dyn_cast<AttentionOp>(op))
-        done = select(attention, attention.getQuery(), attention.getValue());
+        done = select(attention, attention.getQuery(), attention.getQuery(),
+                      attention.getQuery(), attention.getValue(),
+                      attention.getAdditionalKey());
       else if (auto qk = dyn_cast<QKOp>(op))
-        done = select(qk, qk.getQuery(), qk.getKey());
+        done = select(qk, qk.getQuery(), qk.getQuery(), qk.getKey(), Value());
       else if (auto av = dyn_cast<AVOp>(op))
-        done = select(av, av.getValue(), av.getValue());
+        done =
+            select(av, av.getValue(), av.getWeights(), Value(), av.getValue());
       return failed(done) ? WalkResult::interrupt() : WalkResult::advance();
     });
     if (result.wasInterrupted())
       signalPassFailure();
   }
 
-  /// Schedules one operation whose batch and lengths are those of `tokens`.
+  /// Schedules one operation whose batch and lengths are those of `tokens`,
+  /// and the number of its heads that of `rows`. `heads` and `values` have the
+  /// channels of the two products; null where there is no such product.
   template <typename OpTy>
-  LogicalResult select(OpTy op, Value tokens, Value values) {
+  LogicalResult select(OpTy op, Value tokens, Value rows, Value heads,
+                       Value values, Value additional = Value()) {
     if (op.getSchedule())
       return success();
     WindowAttr window = op.getWindow();
@@ -52,7 +60,7 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
         failed(checkTile(op, "key-tile", keyTile)))
       return failure();
     auto type = cast<ShapedType>(tokens.getType());
-    ::na::schedule::Problem problem;
+    ::na::schedule::GpuProblem problem;
     for (int64_t axis = 0; axis < window.getRank(); ++axis) {
       problem.axes.push_back(window.getAxis(axis));
       problem.lengths.push_back(type.isDynamicDim(axis + 1)
@@ -60,39 +68,99 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
                                     : type.getDimSize(axis + 1));
     }
     // A dynamic head dim is not tiled at all; any number does.
-    auto channels = [](ShapedType type) {
-      int64_t size = type.getShape().back();
+    auto channels = [](Value value) {
+      int64_t size = cast<ShapedType>(value.getType()).getShape().back();
       return ShapedType::isDynamic(size) ? 64 : size;
     };
-    problem.headDim = channels(type);
-    problem.valueDim = channels(cast<ShapedType>(values.getType()));
+    problem.headDim = channels(heads ? heads : values);
+    problem.valueDim = channels(values ? values : heads);
     problem.tileElementBytes = type.getElementType().isF64() ? 8 : 4;
 
     // The model is for tiles that a schedule can hold.
-    ::na::schedule::Tiling fixed;
+    ::na::schedule::GpuTiling fixed;
     fixed.queryTile.assign(queryTile.begin(), queryTile.end());
     fixed.keyTile.assign(keyTile.begin(), keyTile.end());
-    std::vector<int64_t> ones(window.getRank(), 1);
-    if (!getSchedule(op, queryTile.empty() ? ones : fixed.queryTile,
-                     keyTile.empty() ? ones : fixed.keyTile))
+    ::na::schedule::GpuTiling ones = fixed;
+    for (std::vector<int64_t> *tile : {&ones.queryTile, &ones.keyTile})
+      if (tile->empty())
+        tile->assign(window.getRank(), 1);
+    if (!getSchedule(op, ones))
       return failure();
-    ::na::schedule::Tiling tiling = ::na::schedule::searchCpu(problem, fixed);
-    ScheduleAttr schedule = getSchedule(op, tiling.queryTile, tiling.keyTile);
+    if (!chip) {
+      ::na::schedule::GpuTiling tiling;
+      static_cast<::na::schedule::Tiling &>(tiling) =
+          ::na::schedule::searchCpu(problem, fixed);
+      return attach(op, tiling, [&] {
+        return ::na::schedule::predictCpu(problem, tiling).describe();
+      });
+    }
+
+    auto rowsType = cast<ShapedType>(rows.getType());
+    int64_t headAxis = window.getRank() + 1;
+    problem.batchHeads =
+        rowsType.isDynamicDim(0) || rowsType.isDynamicDim(headAxis)
+            ? ::na::schedule::dynamicLength
+            : rowsType.getDimSize(0) * rowsType.getDimSize(headAxis);
+    if (additional) {
+      auto additionalType = cast<ShapedType>(additional.getType());
+      if (!additionalType.isDynamicDim(1))
+        problem.additionalKeys = additionalType.getDimSize(1);
+    }
+    problem.operandBytes = type.getElementTypeBitWidth() / 8;
+    problem.fused = heads && values;
+    if (!heads)
+      problem.headDim = 0;
+    if (!values)
+      problem.valueDim = 0;
+    std::optional<::na::schedule::GpuTiling> tiling =
+        ::na::schedule::searchGpu(problem, *chip, fixed);
+    if (tiling)
+      return attach(op, *tiling, [&] {
+        return ::na::schedule::predictGpu(problem, *chip, *tiling)->describe();
+      });
+    // Such tiles are still a program, of which a later pass may make something.
+    return attach(op, fallBack(fixed, window.getRank()),
+                  [&] { return "no tiling fits " + target; });
+  }
+
+  /// The smallest tiles where nothing fits a chip.
+  static ::na::schedule::GpuTiling fallBack(::na::schedule::GpuTiling fixed,
+                                            int64_t rank) {
+    for (std::vector<int64_t> *tile : {&fixed.queryTile, &fixed.keyTile})
+      if (tile->empty()) {
+        tile->assign(rank, 1);
+        tile->back() = 16;
+      }
+    return fixed;
+  }
+
+  LogicalResult attach(Operation *op, const ::na::schedule::GpuTiling &tiling,
+                       llvm::function_ref<std::string()> describe) {
+    ScheduleAttr schedule = getSchedule(op, tiling);
     if (!schedule)
       return failure();
-    op.setScheduleAttr(schedule);
+    op->setAttr("schedule", schedule);
     if (explain)
-      op.emitRemark() << "schedule " << Attribute(schedule) << ": "
-                      << ::na::schedule::predictCpu(problem, tiling).describe();
+      op->emitRemark() << "schedule " << Attribute(schedule) << ": "
+                       << describe();
     return success();
   }
 
   /// The schedule with these tiles; null after an error if they are illegal.
-  ScheduleAttr getSchedule(Operation *op, ArrayRef<int64_t> query,
-                           ArrayRef<int64_t> key) {
-    return ScheduleAttr::getChecked([&] { return op->emitOpError(); },
-                                    op->getContext(), StringRef(target), query,
-                                    key, ArrayRef<int64_t>(), int64_t(0));
+  ScheduleAttr getSchedule(Operation *op,
+                           const ::na::schedule::GpuTiling &tiling) {
+    // All channels are what a schedule means that says nothing.
+    int64_t valueTile = 0;
+    if (tiling.valueTile != 0) {
+      auto output = cast<ShapedType>(
+          cast<DestinationStyleOpInterface>(op).getDpsInits()[0].getType());
+      if (tiling.valueTile != output.getShape().back())
+        valueTile = tiling.valueTile;
+    }
+    return ScheduleAttr::getChecked(
+        [&] { return op->emitOpError(); }, op->getContext(), StringRef(target),
+        ArrayRef<int64_t>(tiling.queryTile), ArrayRef<int64_t>(tiling.keyTile),
+        ArrayRef<int64_t>(), tiling.stages, tiling.warps, valueTile);
   }
 
   LogicalResult checkTile(Operation *op, StringRef name,
@@ -106,6 +174,9 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
              << " entries, expected " << rank << " (one per axis)";
     return success();
   }
+
+  /// Null for the CPU.
+  const ::na::schedule::GpuChip *chip = nullptr;
 };
 
 } // namespace

@@ -10,6 +10,7 @@
 #include "na/Dialect/NA/Transforms/TileBuilders.h"
 #include "na/Dialect/NA/Transforms/TileGrid.h"
 #include "na/Dialect/NA/Transforms/TileLinalg.h"
+#include "na/Dialect/NA/Transforms/TileSoftmax.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -28,21 +29,6 @@ using namespace mlir::na;
 
 namespace {
 
-constexpr double negativeInfinity = -std::numeric_limits<double>::infinity();
-
-/// The running state of an online softmax over a tile of queries.
-struct Softmax {
-  /// Unnormalised output [Dv, queries].
-  Value accumulator;
-  /// Largest logit so far and sum of exp(logit - maximum), both [queries].
-  Value maximum, sum;
-
-  SmallVector<Value> getValues() const { return {accumulator, maximum, sum}; }
-  static Softmax get(ValueRange values) {
-    return {values[0], values[1], values[2]};
-  }
-};
-
 /// Builds the tiled program of one operation.
 class AttentionTiler {
 public:
@@ -50,26 +36,29 @@ public:
       : op(op), grid(op.getWindow(), op.getSchedule()->getQueryTile(),
                      op.getSchedule()->getKeyTile(),
                      cast<TypedValue<MemRefType>>(op.getQuery())),
-        type(op.getAccumulatorType()),
+        form(*op.getSchedule(), op.getAccumulatorType(), *op.getScaleValue(),
+             /*softmax=*/!op.getBias()),
         valueDim(cast<MemRefType>(op.getValue().getType()).getShape().back()),
-        queries(grid.getNumQueries()) {}
+        valueTile(form.getValueTile(valueDim)),
+        softmax(form, grid.getNumQueries(), valueTile) {}
 
   void run(RewriterBase &rewriter);
 
 private:
-  void buildQueryTile(ImplicitLocOpBuilder &b, Value batch, Value head,
-                      ArrayRef<AxisTile> axes);
-  Softmax buildSoftmaxStep(ImplicitLocOpBuilder &b, Value scores, Value values,
-                           Softmax state, int64_t keys);
-  Softmax buildAdditionalKeys(ImplicitLocOpBuilder &b, Value batch,
-                              Value keyHead, Value query, Softmax state);
-  void buildResults(ImplicitLocOpBuilder &b, Value batch, Value head,
-                    ArrayRef<AxisTile> axes, Softmax state);
+  void buildBody(ImplicitLocOpBuilder &b, const GridPoint &at);
+  SoftmaxState buildAdditionalKeys(ImplicitLocOpBuilder &b, const GridPoint &at,
+                                   Value keyHead, Value query,
+                                   SoftmaxState state);
+  void buildResults(ImplicitLocOpBuilder &b, const GridPoint &at,
+                    const SoftmaxState &state);
+  /// The channels of `whole` that the iteration works on.
+  Value buildChunk(ImplicitLocOpBuilder &b, const GridPoint &at, Value whole);
 
   AttentionOp op;
   TileGrid grid;
-  FloatType type;
-  int64_t valueDim, queries;
+  TileForm form;
+  int64_t valueDim, valueTile;
+  TileSoftmax softmax;
 };
 
 } // namespace
@@ -77,197 +66,125 @@ private:
 void AttentionTiler::run(RewriterBase &rewriter) {
   int64_t heads =
       cast<MemRefType>(op.getQuery().getType()).getDimSize(grid.getRank() + 1);
-  grid.buildGrid(rewriter, op.getLoc(), heads,
-                 [&](OpBuilder &builder, Value batch, Value head,
-                     ArrayRef<AxisTile> axes) {
-                   ImplicitLocOpBuilder b(op.getLoc(), builder);
-                   buildQueryTile(b, batch, head, axes);
-                 });
+  scf::ForallOp loop =
+      grid.buildGrid(rewriter, op.getLoc(), heads, {valueDim, valueTile},
+                     [&](OpBuilder &builder, const GridPoint &at) {
+                       ImplicitLocOpBuilder b(op.getLoc(), builder);
+                       buildBody(b, at);
+                     });
+  noteSchedule(loop, op.getScheduleAttr());
   rewriter.eraseOp(op);
 }
 
-void AttentionTiler::buildQueryTile(ImplicitLocOpBuilder &b, Value batch,
-                                    Value head, ArrayRef<AxisTile> axes) {
+Value AttentionTiler::buildChunk(ImplicitLocOpBuilder &b, const GridPoint &at,
+                                 Value whole) {
+  return at.channel ? buildChannels(b, whole, at.channel, valueTile) : whole;
+}
+
+void AttentionTiler::buildBody(ImplicitLocOpBuilder &b, const GridPoint &at) {
   int64_t keyHeads =
       cast<MemRefType>(op.getKey().getType()).getDimSize(grid.getRank() + 1);
   int64_t heads =
       cast<MemRefType>(op.getQuery().getType()).getDimSize(grid.getRank() + 1);
-  Value keyHead = buildKeyHead(b, head, heads, keyHeads);
-  Value query = buildScaledQuery(b, type, grid, op.getQuery(), batch, head,
-                                 axes, *op.getScaleValue());
+  Value keyHead = buildKeyHead(b, at.head, heads, keyHeads);
+  Value query =
+      buildQueryTile(b, form, grid, op.getQuery(), at.batch, at.head, at.axes);
 
   SmallVector<int64_t> cutAxes = grid.getCutAxes();
   Value ranges;
   if (!cutAxes.empty())
-    ranges = buildKeyRanges(b, grid, axes);
+    ranges = buildKeyRanges(b, grid, at.axes);
+  Value allValues = buildChunk(b, at, op.getValue());
 
-  Softmax initial{buildFilled(b, {valueDim, queries}, type, 0),
-                  buildFilled(b, {queries}, type, negativeInfinity),
-                  buildFilled(b, {queries}, type, 0)};
-  int64_t keys = grid.getNumKeys();
+  SoftmaxState initial = softmax.buildInitial(b);
   ArrayRef<int64_t> dilation = op.getWindow().getDilation();
   SmallVector<Value> final = grid.buildKeyLoop(
-      b, b.getLoc(), axes, initial.getValues(),
+      b, b.getLoc(), at.axes, initial.getValues(),
       [&](OpBuilder &builder, const KeyTile &tile, ValueRange state) {
         ImplicitLocOpBuilder b(op.getLoc(), builder);
-        Value key =
-            buildTileLoad(b, type, op.getKey(), batch, keyHead,
-                          tile.coordinates, grid.getKeyTile(), dilation, false);
-        Value scores = buildLogits(b, key, query);
+        auto load = [&](Value source) {
+          return buildTileLoad(b, form.getOperandType(source), source, at.batch,
+                               keyHead, tile.coordinates, grid.getKeyTile(),
+                               dilation, /*transposed=*/false);
+        };
+        Value scores = buildScores(b, form, load(op.getKey()), query);
         if (op.getBias())
-          scores = buildBias(b, grid, scores, op.getBias(), head, axes, tile);
+          scores = buildBias(b, form, grid, scores, op.getBias(), at.head,
+                             at.axes, tile);
         if (!cutAxes.empty())
-          scores = TileMaskOp::create(b, scores.getType(), scores, ranges,
-                                      tile.positions, tile.inside,
-                                      grid.getKeyTile(), cutAxes,
-                                      /*key_major=*/true)
-                       .getResult();
-        Value values =
-            buildTileLoad(b, type, op.getValue(), batch, keyHead,
-                          tile.coordinates, grid.getKeyTile(), dilation, false);
-        return buildSoftmaxStep(b, scores, values, Softmax::get(state), keys)
+          scores =
+              TileMaskOp::create(b, scores.getType(), scores, ranges,
+                                 tile.positions, tile.inside, grid.getKeyTile(),
+                                 cutAxes, form.isKeyMajor())
+                  .getResult();
+        return softmax
+            .buildStep(b, scores, load(allValues), SoftmaxState::get(state))
             .getValues();
       });
-  Softmax state = Softmax::get(final);
+  SoftmaxState state = SoftmaxState::get(final);
   if (op.getAdditionalKey())
-    state = buildAdditionalKeys(b, batch, keyHead, query, state);
-  buildResults(b, batch, head, axes, state);
-}
-
-/// One step of the online softmax over a tile of logits [keys, queries], and
-/// the product with the tile's values [keys, Dv].
-Softmax AttentionTiler::buildSoftmaxStep(ImplicitLocOpBuilder &b, Value scores,
-                                         Value values, Softmax state,
-                                         int64_t keys) {
-  AffineMap both = tileMap(b, 2, {0, 1}), queryOnly = tileMap(b, 2, {1});
-  AffineMap vector = tileMap(b, 1, {0});
-
-  Value tileMaximum = buildGeneric(
-      b, {scores}, {buildFilled(b, {queries}, type, negativeInfinity)},
-      {both, queryOnly}, {0},
-      [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
-        // Not a NaN-propagating maximum: a NaN logit reaches the sum through
-        // its exponential, and this form is one instruction on every target.
-        Value greater = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT,
-                                              args[0], args[1]);
-        return {arith::SelectOp::create(b, greater, args[0], args[1])};
-      })[0];
-
-  // The maximum that exponents are taken against is finite even if every key
-  // so far is masked: exp(-inf - 0) is 0, exp(-inf + inf) would be a NaN.
-  SmallVector<Value> statistics = buildGeneric(
-      b, {tileMaximum},
-      {state.maximum, buildEmpty(b, {queries}, type),
-       buildEmpty(b, {queries}, type)},
-      {vector, vector, vector, vector}, {},
-      [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
-        Value greater = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT,
-                                              args[0], args[1]);
-        Value maximum = arith::SelectOp::create(b, greater, args[0], args[1]);
-        Value empty =
-            arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, maximum,
-                                  buildFloat(b, type, negativeInfinity));
-        Value shift =
-            arith::SelectOp::create(b, empty, buildFloat(b, type, 0), maximum);
-        Value rescale = math::ExpOp::create(
-            b, arith::SubFOp::create(b, args[1], shift).getResult());
-        return {maximum, shift, rescale};
-      });
-  Value shift = statistics[1], rescale = statistics[2];
-
-  // The sum of the tile starts at zero: over many keys, sums of sums round far
-  // less than one running sum.
-  SmallVector<Value> weights = buildGeneric(
-      b, {shift}, {scores, buildFilled(b, {queries}, type, 0)},
-      {queryOnly, both, queryOnly}, {0},
-      [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
-        Value weight = math::ExpOp::create(
-            b, arith::SubFOp::create(b, args[1], args[0]).getResult());
-        return {weight, arith::AddFOp::create(b, args[2], weight)};
-      });
-  Value sum = buildGeneric(
-      b, {weights[1], rescale}, {state.sum}, {vector, vector, vector}, {},
-      [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
-        Value before = arith::MulFOp::create(b, args[2], args[1]);
-        return {arith::AddFOp::create(b, before, args[0])};
-      })[0];
-
-  Value rescaled = buildGeneric(
-      b, {rescale}, {state.accumulator}, {queryOnly, both}, {},
-      [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
-        return {arith::MulFOp::create(b, args[1], args[0])};
-      })[0];
-  // Loops: channel, query, key.
-  Value accumulator = buildContract(
-      b, values, weights[0], rescaled,
-      {tileMap(b, 3, {2, 0}), tileMap(b, 3, {2, 1}), tileMap(b, 3, {0, 1})});
-  return {accumulator, statistics[0], sum};
+    state = buildAdditionalKeys(b, at, keyHead, query, state);
+  buildResults(b, at, state);
 }
 
 /// Goes on with the additional keys, which every query sees.
-Softmax AttentionTiler::buildAdditionalKeys(ImplicitLocOpBuilder &b,
-                                            Value batch, Value keyHead,
-                                            Value query, Softmax state) {
-  int64_t keys = grid.getNumKeys();
+SoftmaxState AttentionTiler::buildAdditionalKeys(ImplicitLocOpBuilder &b,
+                                                 const GridPoint &at,
+                                                 Value keyHead, Value query,
+                                                 SoftmaxState state) {
   OpFoldResult tokens =
       memref::getMixedSize(b, b.getLoc(), op.getAdditionalKey(), 1);
   Value count = getValueOrCreateConstantIndexOp(b, b.getLoc(), tokens);
-  if (std::optional<int64_t> known = getConstantIntValue(tokens))
-    keys = std::min(keys, std::max<int64_t>(*known, 1));
+  std::optional<int64_t> known = getConstantIntValue(tokens);
+  int64_t keys = form.getAdditionalTile(grid.getNumKeys(), known);
+  Value allValues = buildChunk(b, at, op.getAdditionalValue());
   Value zero = arith::ConstantIndexOp::create(b, 0);
   Value step = arith::ConstantIndexOp::create(b, keys);
   auto loop = scf::ForOp::create(b, zero, count, step, state.getValues());
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
-  Value at = loop.getInductionVar();
-  state = Softmax::get(loop.getRegionIterArgs());
-  Value key = buildTileLoad(b, type, op.getAdditionalKey(), batch, keyHead,
-                            {at}, {keys}, {1}, false);
-  Value scores = buildLogits(b, key, query);
-  std::optional<int64_t> known = getConstantIntValue(tokens);
+  Value first = loop.getInductionVar();
+  state = SoftmaxState::get(loop.getRegionIterArgs());
+  auto load = [&](Value source) {
+    return buildTileLoad(b, form.getOperandType(source), source, at.batch,
+                         keyHead, {first}, {keys}, {1}, /*transposed=*/false);
+  };
+  Value scores = buildScores(b, form, load(op.getAdditionalKey()), query);
   if (!known || *known % keys != 0)
     scores = buildGeneric(
         b, {}, {scores}, {tileMap(b, 2, {0, 1})}, {},
         [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
           Value token = arith::AddIOp::create(
-              b, at, linalg::IndexOp::create(b, 0).getResult());
+              b, first,
+              linalg::IndexOp::create(b, form.getKeyDim()).getResult());
           Value exists =
               arith::CmpIOp::create(b, arith::CmpIPredicate::slt, token, count);
           return {arith::SelectOp::create(
-              b, exists, args[0], buildFloat(b, type, negativeInfinity))};
+              b, exists, args[0],
+              buildFloat(b, form.getAccumulator(),
+                         -std::numeric_limits<double>::infinity()))};
         })[0];
-  Value values = buildTileLoad(b, type, op.getAdditionalValue(), batch, keyHead,
-                               {at}, {keys}, {1}, false);
-  state = buildSoftmaxStep(b, scores, values, state, keys);
+  state = softmax.buildStep(b, scores, load(allValues), state);
   scf::YieldOp::create(b, state.getValues());
-  return Softmax::get(loop.getResults());
+  return SoftmaxState::get(loop.getResults());
 }
 
 /// Normalises the tile and stores it.
-void AttentionTiler::buildResults(ImplicitLocOpBuilder &b, Value batch,
-                                  Value head, ArrayRef<AxisTile> axes,
-                                  Softmax state) {
-  Value output = buildGeneric(
-      b, {state.sum}, {state.accumulator},
-      {tileMap(b, 2, {1}), tileMap(b, 2, {0, 1})}, {},
-      [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
-        return {arith::DivFOp::create(b, args[1], args[0])};
-      })[0];
-  SmallVector<Value> at = getValues(b, b.getLoc(), axes, &AxisTile::queryAt);
+void AttentionTiler::buildResults(ImplicitLocOpBuilder &b, const GridPoint &at,
+                                  const SoftmaxState &state) {
+  Value output = softmax.buildOutput(b, state);
+  SmallVector<Value> first =
+      getValues(b, b.getLoc(), at.axes, &AxisTile::queryAt);
   ArrayRef<int64_t> dilation = op.getWindow().getDilation();
-  TileStoreOp::create(b, output, op.getOutput(), batch, head, at,
-                      grid.getQueryTile(), dilation, /*transposed=*/true);
+  TileStoreOp::create(b, output, buildChunk(b, at, op.getOutput()), at.batch,
+                      at.head, first, grid.getQueryTile(), dilation,
+                      /*transposed=*/form.isKeyMajor());
   if (!op.getLse())
     return;
-  AffineMap vector = tileMap(b, 1, {0});
-  Value lse = buildGeneric(
-      b, {state.maximum}, {state.sum}, {vector, vector}, {},
-      [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
-        return {arith::AddFOp::create(
-            b, args[0], math::LogOp::create(b, args[1]).getResult())};
-      })[0];
-  TileStoreOp::create(b, lse, op.getLse(), batch, head, at, grid.getQueryTile(),
-                      dilation, /*transposed=*/false);
+  // Every chunk of channels stores the same.
+  TileStoreOp::create(b, softmax.buildLse(b, state), op.getLse(), at.batch,
+                      at.head, first, grid.getQueryTile(), dilation,
+                      /*transposed=*/false);
 }
 
 /// Whether the tiled program can be built; says why not otherwise.

@@ -9,6 +9,9 @@
 
 #include "na/Dialect/NA/Transforms/TileLinalg.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
 using namespace mlir;
 using namespace mlir::na;
 
@@ -32,33 +35,52 @@ Value mlir::na::buildTileLoad(ImplicitLocOpBuilder &b, FloatType type,
       .getResult();
 }
 
-Value mlir::na::buildScaledQuery(ImplicitLocOpBuilder &b, FloatType type,
-                                 const TileGrid &grid, Value query, Value batch,
-                                 Value head, ArrayRef<AxisTile> axes,
-                                 double scale) {
-  Value tile =
-      buildTileLoad(b, type, query, batch, head,
-                    getValues(b, b.getLoc(), axes, &AxisTile::queryAt),
-                    grid.getQueryTile(), grid.getWindow().getDilation(),
-                    /*transposed=*/true);
-  if (scale == 1.0)
+/// `tile` times the scale.
+static Value buildScaled(ImplicitLocOpBuilder &b, const TileForm &form,
+                         Value tile) {
+  if (form.getScale() == 1.0)
     return tile;
   return buildGeneric(
       b, {}, {tile}, {tileMap(b, 2, {0, 1})}, {},
       [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
-        return {arith::MulFOp::create(b, args[0], buildFloat(b, type, scale))};
+        return {arith::MulFOp::create(
+            b, args[0], buildFloat(b, form.getAccumulator(), form.getScale()))};
       })[0];
 }
 
-Value mlir::na::buildLogits(ImplicitLocOpBuilder &b, Value key, Value query) {
+Value mlir::na::buildQueryTile(ImplicitLocOpBuilder &b, const TileForm &form,
+                               const TileGrid &grid, Value query, Value batch,
+                               Value head, ArrayRef<AxisTile> axes) {
+  Value tile =
+      buildTileLoad(b, form.getOperandType(query), query, batch, head,
+                    getValues(b, b.getLoc(), axes, &AxisTile::queryAt),
+                    grid.getQueryTile(), grid.getWindow().getDilation(),
+                    /*transposed=*/form.isKeyMajor());
+  if (form.getScaleAt() != TileForm::ScaleAt::Query)
+    return tile;
+  return buildScaled(b, form, tile);
+}
+
+Value mlir::na::buildScores(ImplicitLocOpBuilder &b, const TileForm &form,
+                            Value key, Value query) {
   auto keyType = cast<RankedTensorType>(key.getType());
   auto queryType = cast<RankedTensorType>(query.getType());
-  Value zeros = buildFilled(b, {keyType.getDimSize(0), queryType.getDimSize(1)},
-                            keyType.getElementType(), 0);
-  // Loops: key, query, channel.
-  return buildContract(
-      b, key, query, zeros,
-      {tileMap(b, 3, {0, 2}), tileMap(b, 3, {2, 1}), tileMap(b, 3, {0, 1})});
+  int64_t keys = keyType.getDimSize(0);
+  int64_t queries = queryType.getDimSize(form.getQueryDim());
+  Value zeros =
+      buildFilled(b, form.getShape(queries, keys), form.getAccumulator(), 0);
+  // Loops: those of the scores, channel.
+  AffineMap output = tileMap(b, 3, {0, 1});
+  if (form.isKeyMajor())
+    return buildContract(
+        b, key, query, zeros,
+        {tileMap(b, 3, {0, 2}), tileMap(b, 3, {2, 1}), output});
+  Value scores =
+      buildContract(b, query, key, zeros,
+                    {tileMap(b, 3, {0, 2}), tileMap(b, 3, {1, 2}), output});
+  if (form.getScaleAt() != TileForm::ScaleAt::Scores)
+    return scores;
+  return buildScaled(b, form, scores);
 }
 
 Value mlir::na::buildKeyRanges(ImplicitLocOpBuilder &b, const TileGrid &grid,
@@ -73,13 +95,39 @@ Value mlir::na::buildKeyRanges(ImplicitLocOpBuilder &b, const TileGrid &grid,
       .getResult();
 }
 
-Value mlir::na::buildBias(ImplicitLocOpBuilder &b, const TileGrid &grid,
-                          Value logits, Value bias, Value head,
-                          ArrayRef<AxisTile> axes, const KeyTile &tile) {
-  return TileBiasOp::create(
-             b, logits.getType(), logits, bias, head, grid.getWindow(),
-             getValues(b, b.getLoc(), axes, &AxisTile::queryPos),
-             tile.positions, grid.getQueryTile(), grid.getKeyTile(),
-             /*key_major=*/true)
+Value mlir::na::buildBias(ImplicitLocOpBuilder &b, const TileForm &form,
+                          const TileGrid &grid, Value logits, Value bias,
+                          Value head, ArrayRef<AxisTile> axes,
+                          const KeyTile &tile) {
+  return TileBiasOp::create(b, logits.getType(), logits, bias, head,
+                            grid.getWindow(),
+                            getValues(b, b.getLoc(), axes, &AxisTile::queryPos),
+                            tile.positions, grid.getQueryTile(),
+                            grid.getKeyTile(), form.isKeyMajor())
       .getResult();
+}
+
+Value mlir::na::buildChannels(ImplicitLocOpBuilder &b, Value whole,
+                              OpFoldResult first, int64_t count) {
+  SmallVector<OpFoldResult> sizes = memref::getMixedSizes(b, b.getLoc(), whole);
+  SmallVector<OpFoldResult> offsets(sizes.size(), b.getIndexAttr(0));
+  SmallVector<OpFoldResult> strides(sizes.size(), b.getIndexAttr(1));
+  offsets.back() = first;
+  sizes.back() = b.getIndexAttr(count);
+  return memref::SubViewOp::create(b, whole, offsets, sizes, strides);
+}
+
+Value mlir::na::buildCast(ImplicitLocOpBuilder &b, Value tile, FloatType type) {
+  auto tileType = cast<RankedTensorType>(tile.getType());
+  auto from = cast<FloatType>(tileType.getElementType());
+  if (from == type)
+    return tile;
+  AffineMap map = b.getMultiDimIdentityMap(tileType.getRank());
+  return buildGeneric(
+      b, {tile}, {buildEmpty(b, tileType.getShape(), type)}, {map, map}, {},
+      [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
+        if (from.getWidth() < type.getWidth())
+          return {arith::ExtFOp::create(b, type, args[0])};
+        return {arith::TruncFOp::create(b, type, args[0])};
+      })[0];
 }

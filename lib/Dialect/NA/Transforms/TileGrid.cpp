@@ -26,6 +26,11 @@ SmallVector<Value> mlir::na::getValues(OpBuilder &builder, Location loc,
   });
 }
 
+void mlir::na::noteSchedule(scf::ForallOp grid, ScheduleAttr schedule) {
+  if (schedule.isForGPU())
+    grid->setAttr("na.schedule", schedule);
+}
+
 bool mlir::na::hasNarrowPositions(WindowAttr window, MemRefType tokens) {
   // A key tile may reach beyond the end by its own length, which is far less.
   constexpr int64_t largest = int64_t(1) << 30;
@@ -89,15 +94,18 @@ AxisTile TileGrid::buildAxis(OpBuilder &builder, Location loc, int64_t i,
 }
 
 scf::ForallOp TileGrid::buildGrid(
-    OpBuilder &builder, Location loc, int64_t heads,
-    function_ref<void(OpBuilder &, Value, Value, ArrayRef<AxisTile>)> body)
-    const {
+    OpBuilder &builder, Location loc, int64_t heads, ValueChunks values,
+    function_ref<void(OpBuilder &, const GridPoint &)> body) const {
   auto sizeOf = [&](OpBuilder &b, int64_t dim) {
     return IndexValue(b, loc, memref::getMixedSize(b, loc, tokens, dim),
                       /*nonNegative=*/true);
   };
   SmallVector<OpFoldResult> extents = {sizeOf(builder, 0).getFoldResult(),
                                        builder.getIndexAttr(heads)};
+  bool chunked = values.tile < values.channels;
+  if (chunked)
+    extents.push_back(
+        builder.getIndexAttr(window::ceilDiv(values.channels, values.tile)));
   for (int64_t i = 0; i < getRank(); ++i) {
     window::Axis axis = window.getAxis(i);
     IndexValue length = sizeOf(builder, i + 1);
@@ -110,11 +118,18 @@ scf::ForallOp TileGrid::buildGrid(
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(forall.getTerminator());
   SmallVector<Value> ids = forall.getInductionVars();
-  SmallVector<AxisTile, 3> axes;
+  ValueRange tiles = ValueRange(ids).take_back(getRank());
+  GridPoint point{ids[0], ids[1], Value(), {}};
+  if (chunked) {
+    IndexValue chunk(builder, loc, ids[2], /*nonNegative=*/true);
+    point.channel = minV(chunk * values.tile,
+                         constantLike(chunk, values.channels - values.tile))
+                        .getValue();
+  }
   for (int64_t i = 0; i < getRank(); ++i)
-    axes.push_back(
-        buildAxis(builder, loc, i, sizeOf(builder, i + 1), ids[i + 2]));
-  body(builder, ids[0], ids[1], axes);
+    point.axes.push_back(
+        buildAxis(builder, loc, i, sizeOf(builder, i + 1), tiles[i]));
+  body(builder, point);
   return forall;
 }
 

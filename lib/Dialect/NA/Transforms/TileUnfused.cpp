@@ -40,14 +40,15 @@ static TileGrid makeGrid(OpTy op, Value tokens) {
                   schedule.getKeyTile(), cast<TypedValue<MemRefType>>(tokens));
 }
 
-/// Scores: per query tile and key tile a product [keys, queries], whose
-/// in-window entries are scattered to the slots of their rows. Key-major,
-/// because the queries then run along the vectors of the product and only
-/// entries that are needed are transposed.
+/// Scores: per query tile and key tile a product, whose in-window entries are
+/// scattered to the slots of their rows. On a CPU key-major, because the
+/// queries then run along the vectors of the product and only entries that are
+/// needed are transposed.
 static void tileQK(QKOp op, RewriterBase &rewriter) {
   TileGrid grid = makeGrid(op, op.getQuery());
   WindowAttr window = op.getWindow();
   FloatType type = elementOf(op.getScores());
+  TileForm form(op.getScheduleAttr(), type, *op.getScaleValue());
   int64_t headDim = grid.getRank() + 1;
   int64_t heads = shapeOf(op.getQuery())[headDim];
   int64_t keyHeads = shapeOf(op.getKey())[headDim];
@@ -58,37 +59,37 @@ static void tileQK(QKOp op, RewriterBase &rewriter) {
     Value empty = buildFloat(b, type, -std::numeric_limits<double>::infinity());
     linalg::FillOp::create(b, empty, op.getScores());
   }
-  grid.buildGrid(
-      rewriter, op.getLoc(), heads,
-      [&](OpBuilder &builder, Value batch, Value head,
-          ArrayRef<AxisTile> axes) {
+  scf::ForallOp loop = grid.buildGrid(
+      rewriter, op.getLoc(), heads, {},
+      [&](OpBuilder &builder, const GridPoint &point) {
         ImplicitLocOpBuilder b(op.getLoc(), builder);
-        Value keyHead = buildKeyHead(b, head, heads, keyHeads);
-        Value query = buildScaledQuery(b, type, grid, op.getQuery(), batch,
-                                       head, axes, *op.getScaleValue());
-        Value ranges = buildKeyRanges(b, grid, axes);
+        Value keyHead = buildKeyHead(b, point.head, heads, keyHeads);
+        Value query = buildQueryTile(b, form, grid, op.getQuery(), point.batch,
+                                     point.head, point.axes);
+        Value ranges = buildKeyRanges(b, grid, point.axes);
         SmallVector<Value> at =
-            getValues(b, b.getLoc(), axes, &AxisTile::queryAt);
+            getValues(b, b.getLoc(), point.axes, &AxisTile::queryAt);
         grid.buildKeyLoop(
-            b, b.getLoc(), axes, {},
+            b, b.getLoc(), point.axes, {},
             [&](OpBuilder &builder, const KeyTile &tile,
                 ValueRange) -> SmallVector<Value> {
               ImplicitLocOpBuilder b(op.getLoc(), builder);
-              Value key = buildTileLoad(b, type, op.getKey(), batch, keyHead,
-                                        tile.coordinates, grid.getKeyTile(),
-                                        window.getDilation(),
-                                        /*transposed=*/false);
-              Value scores = buildLogits(b, key, query);
+              Value key = buildTileLoad(
+                  b, form.getOperandType(op.getKey()), op.getKey(), point.batch,
+                  keyHead, tile.coordinates, grid.getKeyTile(),
+                  window.getDilation(), /*transposed=*/false);
+              Value scores = buildScores(b, form, key, query);
               if (op.getBias())
-                scores =
-                    buildBias(b, grid, scores, op.getBias(), head, axes, tile);
+                scores = buildBias(b, form, grid, scores, op.getBias(),
+                                   point.head, point.axes, tile);
               TileScatterOp::create(b, scores, ranges, tile.positions,
-                                    op.getScores(), batch, head, at, window,
-                                    grid.getQueryTile(), grid.getKeyTile(),
-                                    /*key_major=*/true);
+                                    op.getScores(), point.batch, point.head, at,
+                                    window, grid.getQueryTile(),
+                                    grid.getKeyTile(), form.isKeyMajor());
               return {};
             });
       });
+  noteSchedule(loop, op.getScheduleAttr());
   rewriter.eraseOp(op);
 }
 
@@ -98,55 +99,66 @@ static void tileQK(QKOp op, RewriterBase &rewriter) {
 static void tileAV(AVOp op, RewriterBase &rewriter) {
   TileGrid grid = makeGrid(op, op.getValue());
   WindowAttr window = op.getWindow();
-  // Weights can be wider than the values: no operand is narrowed on its way
-  // into a tile.
-  Type f64 = rewriter.getF64Type();
-  FloatType type =
-      elementOf(op.getValue()) == f64 || elementOf(op.getWeights()) == f64
-          ? FloatType(rewriter.getF64Type())
-          : FloatType(rewriter.getF32Type());
+  FloatType weightType = elementOf(op.getWeights());
+  // Weights can be wider than the values: a tile narrows no operand as it is
+  // loaded.
+  bool wide = elementOf(op.getValue()).isF64() || weightType.isF64();
+  FloatType type = wide ? FloatType(rewriter.getF64Type())
+                        : FloatType(rewriter.getF32Type());
+  TileForm form(op.getScheduleAttr(), type);
+  FloatType operandType = form.getOperandType(op.getValue());
+  FloatType gatherType = weightType == operandType ? weightType : type;
   int64_t headDim = grid.getRank() + 1;
   int64_t heads = shapeOf(op.getWeights())[headDim];
   int64_t keyHeads = shapeOf(op.getValue())[headDim];
   int64_t queries = grid.getNumQueries(), keys = grid.getNumKeys();
+  int64_t channels = shapeOf(op.getValue()).back();
+  int64_t valueTile = form.getValueTile(channels);
 
-  grid.buildGrid(
-      rewriter, op.getLoc(), heads,
-      [&](OpBuilder &builder, Value batch, Value head,
-          ArrayRef<AxisTile> axes) {
+  scf::ForallOp loop = grid.buildGrid(
+      rewriter, op.getLoc(), heads, {channels, valueTile},
+      [&](OpBuilder &builder, const GridPoint &point) {
         ImplicitLocOpBuilder b(op.getLoc(), builder);
-        Value keyHead = buildKeyHead(b, head, heads, keyHeads);
-        Value ranges = buildKeyRanges(b, grid, axes);
+        auto chunk = [&](Value whole) {
+          return point.channel
+                     ? buildChannels(b, whole, point.channel, valueTile)
+                     : whole;
+        };
+        Value keyHead = buildKeyHead(b, point.head, heads, keyHeads);
+        Value ranges = buildKeyRanges(b, grid, point.axes);
         SmallVector<Value> at =
-            getValues(b, b.getLoc(), axes, &AxisTile::queryAt);
-        Value zeros =
-            buildFilled(b, {queries, shapeOf(op.getValue()).back()}, type, 0);
+            getValues(b, b.getLoc(), point.axes, &AxisTile::queryAt);
+        Value allValues = chunk(op.getValue());
+        Value zeros = buildFilled(b, {queries, valueTile}, type, 0);
         Value output = grid.buildKeyLoop(
-            b, b.getLoc(), axes, zeros,
+            b, b.getLoc(), point.axes, zeros,
             [&](OpBuilder &builder, const KeyTile &tile,
                 ValueRange state) -> SmallVector<Value> {
               ImplicitLocOpBuilder b(op.getLoc(), builder);
-              Value init = buildEmpty(b, {queries, keys}, type);
+              Value init = buildEmpty(b, {queries, keys}, gatherType);
               Value weights =
                   TileGatherOp::create(b, init.getType(), op.getWeights(),
-                                       batch, head, at, ranges, tile.positions,
-                                       init, window, grid.getQueryTile(),
-                                       grid.getKeyTile(), /*key_major=*/false)
+                                       point.batch, point.head, at, ranges,
+                                       tile.positions, init, window,
+                                       grid.getQueryTile(), grid.getKeyTile(),
+                                       /*key_major=*/false)
                       .getResult();
               Value values = buildTileLoad(
-                  b, type, op.getValue(), batch, keyHead, tile.coordinates,
-                  grid.getKeyTile(), window.getDilation(),
+                  b, operandType, allValues, point.batch, keyHead,
+                  tile.coordinates, grid.getKeyTile(), window.getDilation(),
                   /*transposed=*/false);
+              weights = buildCast(b, weights, operandType);
               // Loops: query, channel, key.
               return {
                   buildContract(b, weights, values, state[0],
                                 {tileMap(b, 3, {0, 2}), tileMap(b, 3, {2, 1}),
                                  tileMap(b, 3, {0, 1})})};
             })[0];
-        TileStoreOp::create(b, output, op.getOutput(), batch, head, at,
-                            grid.getQueryTile(), window.getDilation(),
-                            /*transposed=*/false);
+        TileStoreOp::create(b, output, chunk(op.getOutput()), point.batch,
+                            point.head, at, grid.getQueryTile(),
+                            window.getDilation(), /*transposed=*/false);
       });
+  noteSchedule(loop, op.getScheduleAttr());
   rewriter.eraseOp(op);
 }
 

@@ -91,11 +91,19 @@ def NA_ScheduleAttr : AttrDef<NA_Dialect, "Schedule"> {
     | `key_tile` | keys of one step of the loop over keys, per axis |
     | `warpgroup_tile` | the part of `query_tile` that one warpgroup owns (GPU; empty: all) |
     | `stages` | depth of the key/value pipeline (GPU; 0: chosen by the pass) |
+    | `warps` | warps of a thread block, each of which owns as many queries (GPU; 0: chosen by the pass) |
+    | `value_tile` | channels of the values that one iteration of the grid works on (GPU; 0: all, up to 256) |
+
+    Limits: tiles of at most 65536 tokens; `warpgroup_tile` divides
+    `query_tile`; `stages` at most 64; `warps` at most 32 and a divisor of the
+    number of queries; `value_tile` at most 65536.
 
     Example:
 
     ```mlir
     #na.schedule<target = "cpu", query_tile = [8, 8], key_tile = [14, 14]>
+    #na.schedule<target = "sm_90", query_tile = [8, 16], key_tile = [8, 8],
+                 stages = 2, warps = 4>
     ```
   }];
   let parameters = (ins
@@ -103,19 +111,26 @@ def NA_ScheduleAttr : AttrDef<NA_Dialect, "Schedule"> {
     ArrayRefParameter<"int64_t", "query tile per axis">:$queryTile,
     ArrayRefParameter<"int64_t", "key tile per axis">:$keyTile,
     ArrayRefParameter<"int64_t", "warpgroup tile per axis">:$warpgroupTile,
-    "int64_t":$stages);
+    "int64_t":$stages, "int64_t":$warps, "int64_t":$valueTile);
   let builders = [
     AttrBuilder<(ins "::llvm::StringRef":$target,
                      "::llvm::ArrayRef<int64_t>":$queryTile,
                      "::llvm::ArrayRef<int64_t>":$keyTile,
                      CArg<"::llvm::ArrayRef<int64_t>", "{}">:$warpgroupTile,
-                     CArg<"int64_t", "0">:$stages), [{
-      return $_get($_ctxt, target, queryTile, keyTile, warpgroupTile, stages);
+                     CArg<"int64_t", "0">:$stages,
+                     CArg<"int64_t", "0">:$warps,
+                     CArg<"int64_t", "0">:$valueTile), [{
+      return $_get($_ctxt, target, queryTile, keyTile, warpgroupTile, stages,
+                   warps, valueTile);
     }]>
   ];
   let skipDefaultBuilders = 1;
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Whether the schedule is for a GPU.
+    bool isForGPU() const { return getTarget() != "cpu"; }
+  }];
 }
 
 #endif // NA_DIALECT_NA_IR_NAATTRS_TD

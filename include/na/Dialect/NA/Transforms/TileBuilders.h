@@ -9,6 +9,7 @@
 #define NA_DIALECT_NA_TRANSFORMS_TILEBUILDERS_H
 
 #include "na/Dialect/NA/IR/NA.h"
+#include "na/Dialect/NA/Transforms/TileForm.h"
 #include "na/Dialect/NA/Transforms/TileGrid.h"
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -27,24 +28,33 @@ Value buildTileLoad(ImplicitLocOpBuilder &b, FloatType type, Value source,
                     ArrayRef<int64_t> box, ArrayRef<int64_t> dilation,
                     bool transposed);
 
-/// The query tile [D, queries] in the accumulator's type, times the scale:
-/// logits then come out of the product, whatever the sign of the scale.
-Value buildScaledQuery(ImplicitLocOpBuilder &b, FloatType type,
-                       const TileGrid &grid, Value query, Value batch,
-                       Value head, ArrayRef<AxisTile> axes, double scale);
+/// The query tile: [D, queries] in the CPU form, with the scale applied so that
+/// logits come out of the product whatever its sign; [queries, D] as it is in
+/// the GPU form.
+Value buildQueryTile(ImplicitLocOpBuilder &b, const TileForm &form,
+                     const TileGrid &grid, Value query, Value batch, Value head,
+                     ArrayRef<AxisTile> axes);
 
-/// The product [keys, queries] of a tile of keys [keys, D] and one of queries
-/// [D, queries].
-Value buildLogits(ImplicitLocOpBuilder &b, Value key, Value query);
+/// The scores of a tile of keys [keys, D] and a query tile: logits without the
+/// bias, except that their scale may still have to be applied in the exponent.
+Value buildScores(ImplicitLocOpBuilder &b, const TileForm &form, Value key,
+                  Value query);
 
 /// The key ranges of the queries of a tile, [2 * axes, queries].
 Value buildKeyRanges(ImplicitLocOpBuilder &b, const TileGrid &grid,
                      ArrayRef<AxisTile> axes);
 
-/// Adds the bias of `head` to logits [keys, queries].
-Value buildBias(ImplicitLocOpBuilder &b, const TileGrid &grid, Value logits,
-                Value bias, Value head, ArrayRef<AxisTile> axes,
-                const KeyTile &tile);
+/// Adds the bias of `head` to a tile of logits.
+Value buildBias(ImplicitLocOpBuilder &b, const TileForm &form,
+                const TileGrid &grid, Value logits, Value bias, Value head,
+                ArrayRef<AxisTile> axes, const KeyTile &tile);
+
+/// Channels [first, first + count) of `whole`.
+Value buildChannels(ImplicitLocOpBuilder &b, Value whole, OpFoldResult first,
+                    int64_t count);
+
+/// A tile in the type of the operands of a product.
+Value buildCast(ImplicitLocOpBuilder &b, Value tile, FloatType type);
 
 } // namespace mlir::na
 

@@ -43,6 +43,19 @@ struct KeyTile {
   Value inside;
 };
 
+/// One iteration of the parallel loop.
+struct GridPoint {
+  Value batch, head;
+  /// First channel of the values; null where the grid is not cut along them.
+  Value channel;
+  SmallVector<AxisTile, 3> axes;
+};
+
+/// Channels of the values and how many of them one iteration works on.
+struct ValueChunks {
+  int64_t channels = 1, tile = 1;
+};
+
 /// Static facts about the tiling of one operation.
 class TileGrid {
 public:
@@ -65,12 +78,12 @@ public:
   SmallVector<int64_t> getCutAxes() const;
 
   /// Builds the parallel loop over (batch, head, query tiles) at the insertion
-  /// point of `builder` and calls `body` inside it.
+  /// point of `builder` and calls `body` inside it. Where `values` are more
+  /// than a chunk, their chunks are a dimension after the head; the last one
+  /// then ends with the channels and may overlap the one before.
   scf::ForallOp
-  buildGrid(OpBuilder &builder, Location loc, int64_t heads,
-            function_ref<void(OpBuilder &, Value batch, Value head,
-                              ArrayRef<AxisTile> axes)>
-                body) const;
+  buildGrid(OpBuilder &builder, Location loc, int64_t heads, ValueChunks values,
+            function_ref<void(OpBuilder &, const GridPoint &)> body) const;
 
   /// Builds the loop over the key tiles of a query tile, which carries
   /// `state`; `body` returns the new state.
@@ -89,6 +102,10 @@ private:
   SmallVector<int64_t> queryTile, keyTile;
   TypedValue<MemRefType> tokens;
 };
+
+/// Keeps a schedule that is for a GPU on the loop over the grid, where the
+/// passes on kernels find warps and stages.
+void noteSchedule(scf::ForallOp grid, ScheduleAttr schedule);
 
 /// Whether the positions of residue classes fit 32 bits, as operations on tiles
 /// need it. Lengths that are not known are trusted to.

@@ -1,0 +1,413 @@
+//===- NAGPUOps.td - Operations of the nagpu dialect -*- tablegen -*-===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NA_DIALECT_NAGPU_IR_NAGPUOPS_TD
+#define NA_DIALECT_NAGPU_IR_NAGPUOPS_TD
+
+include "mlir/IR/Properties.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "na/Dialect/NAGPU/IR/NAGPUTypes.td"
+
+def NAGPU_GlobalMemRef : MemRefOf<[F32, F16, BF16]>;
+
+class NAGPU_Op<string mnemonic, list<Trait> traits = []>
+    : Op<NAGPU_Dialect, mnemonic, traits>;
+
+//===----------------------------------------------------------------------===//
+// Shared memory
+//===----------------------------------------------------------------------===//
+
+def NAGPU_AllocOp : NAGPU_Op<"alloc", [MemoryEffects<[MemAlloc]>]> {
+  let summary = "A tile or a ring of tiles in the CTA's shared memory";
+  let description = [{
+    Lives until the kernel ends. `offset` is the byte at which it starts in
+    the kernel's dynamic shared memory, set by `nagpu-assign-shared-memory`.
+
+    Example:
+
+    ```mlir
+    %ring = nagpu.alloc {offset = 32768 : i64} : !nagpu.shared<2x64x128xbf16, xor>
+    ```
+  }];
+  let arguments = (ins OptionalAttr<I64Attr>:$offset);
+  let results = (outs NAGPU_SharedType:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def NAGPU_SlotOp : NAGPU_Op<"slot", [Pure]> {
+  let summary = "One tile of a ring";
+  let description = [{
+    `index` is in `[0, slots)`.
+
+    Example:
+
+    ```mlir
+    %tile = nagpu.slot %ring[%i]
+      : !nagpu.shared<2x64x128xbf16, xor> -> !nagpu.shared<64x128xbf16, xor>
+    ```
+  }];
+  let arguments = (ins NAGPU_SharedType:$ring, Index:$index);
+  let results = (outs NAGPU_SharedType:$result);
+  let assemblyFormat = "$ring `[` $index `]` attr-dict `:` type($ring) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def NAGPU_AsyncCopyOp : NAGPU_Op<"async_copy",
+    [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Starts to copy a box of tokens of one batch and head";
+  let description = [{
+    Copies what `na.tile.load` reads to a shared tile, by `cp.async` of all
+    `warps * 32` threads where 4, 8 or 16 bytes at a time are possible, by
+    plain loads and stores otherwise. Row `(i, j, ..)` of the tile, row-major
+    over `box`, is
+    `source[batch, at_x + i * dilation_x, at_y + j * dilation_y, .., head, :]`;
+    rows with a coordinate outside `[0, length)` and columns beyond `D` are
+    filled with zeros.
+
+    Example:
+
+    ```mlir
+    %t = nagpu.async_copy %k[%b, %h] at(%x, %y) box [4, 16] dilation [1, 1]
+           into %tile warps 4
+           : memref<1x56x56x2x32xbf16>, !nagpu.shared<64x32xbf16, xor>
+    ```
+  }];
+  let arguments = (ins
+    NAGPU_GlobalMemRef:$source, Index:$batch, Index:$head,
+    Variadic<Index>:$at, NAGPU_SharedType:$dest,
+    DenseI64ArrayAttr:$box, DenseI64ArrayAttr:$dilation, I64Attr:$warps);
+  let results = (outs NAGPU_TokenType:$token);
+  let assemblyFormat = [{
+    $source `[` $batch `,` $head `]` `at` `(` $at `)` `box` $box
+    `dilation` $dilation `into` $dest `warps` $warps attr-dict
+    `:` type($source) `,` type($dest)
+  }];
+  let hasVerifier = 1;
+}
+
+def NAGPU_AsyncCommitOp : NAGPU_Op<"async_commit",
+    [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Makes a group of the copies that were issued";
+  let description = [{
+    Groups all copies issued since the last group (`cp.async.commit_group`).
+    `none` makes an empty group.
+
+    Example:
+
+    ```mlir
+    %g = nagpu.async_commit %t0, %t1
+    ```
+  }];
+  let arguments = (ins Variadic<NAGPU_TokenType>:$tokens);
+  let results = (outs NAGPU_TokenType:$group);
+  // Without `none` an empty list would take the name that the next line defines.
+  let assemblyFormat = "($tokens^) : (`none`)? attr-dict";
+}
+
+def NAGPU_AsyncWaitOp : NAGPU_Op<"async_wait",
+    [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>,
+     RangedTypesMatchWith<"results have the types of the tiles", "tiles",
+                          "results", "$_self">]> {
+  let summary = "Waits for groups of copies and threads the tiles through";
+  let description = [{
+    Waits until at most the `pending` youngest groups of the thread are in
+    flight (`cp.async.wait_group`), then for all threads of the CTA
+    (a barrier). The results are the tiles, which may be read from here on;
+    after the barrier, nobody still reads what was read before it.
+
+    Example:
+
+    ```mlir
+    %k1, %v1 = nagpu.async_wait %g pending 0 tiles(%k, %v)
+      : !nagpu.shared<64x128xbf16, xor>, !nagpu.shared<64x128xbf16, xor>
+    ```
+  }];
+  let arguments = (ins
+    Variadic<NAGPU_TokenType>:$groups, Variadic<NAGPU_SharedType>:$tiles,
+    I64Attr:$pending);
+  let results = (outs Variadic<NAGPU_SharedType>:$results);
+  let assemblyFormat = [{
+    $groups `pending` $pending (`tiles` `(` $tiles^ `)`)? attr-dict
+    (`:` type($tiles)^)?
+  }];
+  let hasVerifier = 1;
+}
+
+def NAGPU_BarrierOp : NAGPU_Op<"barrier",
+    [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Waits for all threads of the CTA";
+  let assemblyFormat = "attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+def NAGPU_LdMatrixOp : NAGPU_Op<"ldmatrix", [MemoryEffects<[MemRead]>]> {
+  let summary = "Loads a slice of a shared tile as an operand of a product";
+  let description = [{
+    The slice starts at row `row` and column `column` of the tile and has the
+    result's shape; with `transposed` the result is the transpose of the slice
+    (its rows are the tile's columns). An `lhs` is never transposed, starts at
+    row 0 and has all rows of the tile. 16-bit elements take `ldmatrix`. With
+    `permuted` (32-bit `rhs` only), row `8 k + 4 r + t` of the fragment is row
+    `8 k + 2 t + r` of the slice, which fits an `lhs` made by `nagpu.convert`.
+
+    Example: all keys, 16 channels, as the right operand of `Q K^T`:
+
+    ```mlir
+    %b = nagpu.ldmatrix %k[0, 16] transposed
+      : !nagpu.shared<64x128xbf16, xor> -> !nagpu.fragment<16x64xbf16, rhs, 4>
+    ```
+  }];
+  let arguments = (ins NAGPU_SharedType:$source, I64Attr:$row, I64Attr:$column,
+                       UnitAttr:$transposed, UnitAttr:$permuted);
+  let results = (outs NAGPU_FragmentType:$result);
+  let assemblyFormat = [{
+    $source `[` $row `,` $column `]` (`transposed` $transposed^)?
+    (`permuted` $permuted^)? attr-dict
+    `:` type($source) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def NAGPU_MmaOp : NAGPU_Op<"mma",
+    [Pure, AllTypesMatch<["acc", "result"]>]> {
+  let summary = "acc + lhs * rhs on the matrix units";
+  let description = [{
+    `mma.sync` over all `m16n8k16` (16-bit operands) or `m16n8k8` (f32
+    operands, rounded to tf32) blocks. The accumulator is f32.
+
+    Example:
+
+    ```mlir
+    %d = nagpu.mma %a, %b, %c
+      : !nagpu.fragment<128x16xbf16, lhs, 4>, !nagpu.fragment<16x64xbf16, rhs, 4>,
+        !nagpu.fragment<128x64xf32, accumulator, 4>
+    ```
+  }];
+  let arguments = (ins NAGPU_FragmentType:$lhs, NAGPU_FragmentType:$rhs,
+                       NAGPU_FragmentType:$acc);
+  let results = (outs NAGPU_FragmentType:$result);
+  let assemblyFormat = [{
+    $lhs `,` $rhs `,` $acc attr-dict
+    `:` type($lhs) `,` type($rhs) `,` type($acc)
+  }];
+  let hasVerifier = 1;
+}
+
+def NAGPU_FmaOp : NAGPU_Op<"fma",
+    [MemoryEffects<[MemRead]>, AllTypesMatch<["acc", "result"]>]> {
+  let summary = "acc + lhs * rhs in f32 on the FMA units";
+  let description = [{
+    `lhs` is a shared tile `[M, K]`, or an accumulator fragment `[M, K]` whose
+    elements are passed among the four lanes of a row. `rhs` is a shared tile
+    `[K, N]`, or `[N, K]` with `transposed`. All f32.
+
+    Example:
+
+    ```mlir
+    %s = nagpu.fma %q, %k, %zero transposed
+      : !nagpu.shared<64x32xf32, padded>, !nagpu.shared<64x32xf32, padded>,
+        !nagpu.fragment<64x64xf32, accumulator, 4>
+    ```
+  }];
+  let arguments = (ins AnyTypeOf<[NAGPU_SharedType, NAGPU_FragmentType]>:$lhs,
+                       NAGPU_SharedType:$rhs, NAGPU_FragmentType:$acc,
+                       UnitAttr:$transposed);
+  let results = (outs NAGPU_FragmentType:$result);
+  let assemblyFormat = [{
+    $lhs `,` $rhs `,` $acc (`transposed` $transposed^)? attr-dict
+    `:` type($lhs) `,` type($rhs) `,` type($acc)
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Fragments
+//===----------------------------------------------------------------------===//
+
+def NAGPU_SplatOp : NAGPU_Op<"splat", [Pure]> {
+  let summary = "A fragment whose elements are all one value";
+  let description = [{
+    The value of a `partial_row` must be 0: each of the four lanes holds it.
+
+    Example:
+
+    ```mlir
+    %s = nagpu.splat %zero : f32 -> !nagpu.fragment<128x64xf32, accumulator, 4>
+    ```
+  }];
+  let arguments = (ins AnyType:$value);
+  let results = (outs NAGPU_FragmentType:$result);
+  let assemblyFormat = "$value attr-dict `:` type($value) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def NAGPU_ExtractOp : NAGPU_Op<"extract", [Pure]> {
+  let summary = "Columns of a left operand";
+  let description = [{
+    The columns from `column` on, as many as the result has. No data moves.
+
+    Example:
+
+    ```mlir
+    %a = nagpu.extract %p[16]
+      : !nagpu.fragment<128x64xbf16, lhs, 4> -> !nagpu.fragment<128x16xbf16, lhs, 4>
+    ```
+  }];
+  let arguments = (ins NAGPU_FragmentType:$source, I64Attr:$column);
+  let results = (outs NAGPU_FragmentType:$result);
+  let assemblyFormat = [{
+    $source `[` $column `]` attr-dict `:` type($source) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def NAGPU_ConvertOp : NAGPU_Op<"convert", [Pure]> {
+  let summary = "The same values in another role or element type";
+  let description = [{
+    | from | to | how |
+    |---|---|---|
+    | `accumulator` f32 | `lhs` f16, bf16 | rounds; no data moves between threads |
+    | `accumulator` f32 | `lhs` f32 | no data moves: column `8 k + 2 t + e` takes the place of column `8 k + 4 e + t`, so the rows of the `rhs` must be loaded in that order (`permuted` on `nagpu.ldmatrix`) |
+    | `partial_row` | `row` | sums over the four lanes of a row |
+
+    Example:
+
+    ```mlir
+    %p = nagpu.convert %w
+      : !nagpu.fragment<128x64xf32, accumulator, 4> -> !nagpu.fragment<128x64xbf16, lhs, 4>
+    ```
+  }];
+  let arguments = (ins NAGPU_FragmentType:$source);
+  let results = (outs NAGPU_FragmentType:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def NAGPU_MapOp : NAGPU_Op<"map",
+    [RecursiveMemoryEffects, SingleBlock]> {
+  let summary = "Computes fragments element by element";
+  let description = [{
+    The region is evaluated for every element that a thread holds, on the
+    elements of the operands at the same place; `row` operands are the same
+    for all columns. Results, and operands that are no rows, all have one
+    shape; if there is neither, `over` gives the type that is iterated over.
+    `partial_row` operands and results are only allowed if everything is
+    row-like. What is computed from a `partial_row` must be linear in it, by
+    `arith.addf`, `subf`, `negf`, `mulf`, `divf`, `select` or `math.fma`, and
+    goes to `partial_row` results only.
+
+    Example:
+
+    ```mlir
+    %w = nagpu.map(%s, %shift : !nagpu.fragment<128x64xf32, accumulator, 4>, !nagpu.fragment<128xf32, row, 4>) {
+    ^bb0(%x: f32, %y: f32):
+      %d = arith.subf %x, %y : f32
+      %e = math.exp2 %d : f32
+      nagpu.yield %e : f32
+    } : !nagpu.fragment<128x64xf32, accumulator, 4>
+    ```
+  }];
+  let arguments = (ins Variadic<NAGPU_FragmentType>:$inputs,
+                       OptionalAttr<TypeAttr>:$over);
+  let results = (outs Variadic<NAGPU_FragmentType>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    `(` ($inputs^ `:` type($inputs))? `)` (`over` $over^)? attr-dict-with-keyword
+    $body (`:` type($results)^)?
+  }];
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The fragment type whose elements are iterated over; null if there is no
+    /// fragment (invalid).
+    FragmentType getIterationType();
+  }];
+}
+
+def NAGPU_IndexOp : NAGPU_Op<"index", [Pure, HasParent<"MapOp">]> {
+  let summary = "Row (dim 0) or column (dim 1) of the element";
+  let description = [{
+    A 32-bit `lhs` has no `dim` 1, since its columns may be permuted.
+
+    Example:
+
+    ```mlir
+    %column = nagpu.index 1
+    ```
+  }];
+  let arguments = (ins I64Attr:$dim);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$dim attr-dict";
+  let hasVerifier = 1;
+}
+
+def NAGPU_YieldOp : NAGPU_Op<"yield", [Pure, Terminator, HasParent<"MapOp">]> {
+  let summary = "Ends the region of `nagpu.map`";
+  let arguments = (ins Variadic<AnyType>:$values);
+  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
+}
+
+def NAGPU_Kind : I32Enum<"Kind", "How a row is reduced", [
+    I32EnumCase<"Max", 0, "max">, I32EnumCase<"Add", 1, "add">]> {
+  let cppNamespace = "::mlir::nagpu";
+}
+
+def NAGPU_ReduceOp : NAGPU_Op<"reduce", [Pure]> {
+  let summary = "Reduces the columns of a fragment";
+  let description = [{
+    Combines the columns of an f32 accumulator by `kind`. With a `row` result
+    the four lanes of a row exchange their parts; a `partial_row` result
+    (`add` only) leaves that to a later `nagpu.convert`. The largest of NaN and
+    a number is the number.
+
+    Example:
+
+    ```mlir
+    %m = nagpu.reduce max %s
+      : !nagpu.fragment<128x64xf32, accumulator, 4> -> !nagpu.fragment<128xf32, row, 4>
+    ```
+  }];
+  let arguments = (ins EnumProp<NAGPU_Kind>:$kind, NAGPU_FragmentType:$source);
+  let results = (outs NAGPU_FragmentType:$result);
+  let assemblyFormat = [{
+    $kind $source attr-dict `:` type($source) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def NAGPU_StoreOp : NAGPU_Op<"store", [MemoryEffects<[MemWrite]>]> {
+  let summary = "Stores a fragment to a box of tokens of one batch and head";
+  let description = [{
+    What `na.tile.store` does: row `(i, j, ..)` of the fragment, row-major over
+    `box`, goes to `dest[batch, at_x + i * dilation_x, .., head, :]`, rounded
+    to the destination's type. Rows with a coordinate outside `[0, length)` and
+    columns beyond `Dv` are dropped. A `row` fragment goes to `[B, X.., H]`.
+
+    Example:
+
+    ```mlir
+    nagpu.store %o into %out[%b, %h] at(%x, %y) box [8, 16] dilation [1, 1]
+      : !nagpu.fragment<128x32xf32, accumulator, 4>, memref<1x56x56x2x32xbf16>
+    ```
+  }];
+  let arguments = (ins
+    NAGPU_FragmentType:$source, NAGPU_GlobalMemRef:$dest, Index:$batch,
+    Index:$head, Variadic<Index>:$at,
+    DenseI64ArrayAttr:$box, DenseI64ArrayAttr:$dilation);
+  let assemblyFormat = [{
+    $source `into` $dest `[` $batch `,` $head `]` `at` `(` $at `)` `box` $box
+    `dilation` $dilation attr-dict `:` type($source) `,` type($dest)
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // NA_DIALECT_NAGPU_IR_NAGPUOPS_TD

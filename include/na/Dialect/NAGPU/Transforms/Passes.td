@@ -1,0 +1,105 @@
+//===- Passes.td - Passes on the nagpu dialect ---*- tablegen -*-===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NA_DIALECT_NAGPU_TRANSFORMS_PASSES_TD
+#define NA_DIALECT_NAGPU_TRANSFORMS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def NAGPUMapGrid : Pass<"nagpu-map-grid"> {
+  let summary = "Map tiled loops to the grid of a kernel";
+  let description = [{
+    Turns every `scf.forall` with `na.tile` operations into a `gpu.launch` of
+    one CTA per iteration. The grid has one dimension, so that neither tokens
+    nor batch * heads meet the limit of the others; the last dimension of the
+    loop varies fastest, so that CTAs that run together share keys and values
+    in the L2 cache. The threads of a CTA are those that the schedule of the
+    operation (`na.schedule` on the loop) asks for.
+
+    Errors: a query tile whose rows are no multiple of 16 times the warps.
+  }];
+  let dependentDialects = ["::mlir::gpu::GPUDialect"];
+}
+
+def NAGPUAssignLayouts : Pass<"nagpu-assign-layouts"> {
+  let summary = "Place the tiles of a kernel in registers and shared memory";
+  let description = [{
+    Rewrites the body of a `gpu.launch` made by `nagpu-map-grid`. Tiles that
+    are loaded become shared tiles behind a copy and a wait; everything
+    computed becomes a fragment: results of products and what is computed from
+    them elementwise `accumulator`, one value per query `row`. Products become
+    `nagpu.ldmatrix` and `nagpu.mma` (f16, bf16, and f32 with `f32-math=tf32`)
+    or `nagpu.fma` (f32). Channels are padded to the depth of a product here,
+    in the tiles only. The query operand stays in registers where they suffice.
+
+    Errors: a key tile that is no multiple of 16 keys; tile operations of
+    another form than `na-tile-and-fuse` gives for a GPU.
+  }];
+  let options = [
+    Option<"tf32", "tf32", "bool", "false",
+           "Round f32 operands of products to tf32">];
+  let dependentDialects = [
+    "::mlir::nagpu::NAGPUDialect", "::mlir::arith::ArithDialect",
+    "::mlir::math::MathDialect", "::mlir::scf::SCFDialect"];
+}
+
+def NAGPUNarrowIndex : Pass<"nagpu-narrow-index"> {
+  let summary = "Compute positions in 32 bits";
+  let description = [{
+    Inside `gpu.launch`, arithmetic on `index` values becomes arithmetic on
+    i32; a GPU has no 64-bit integer units. Tiled programs compute positions
+    and numbers of tiles only, which are below 2^31 (`na-tile-and-fuse` leaves
+    longer axes to the naive lowering); addresses are formed later.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+def NAGPUSchedulePipeline : Pass<"nagpu-schedule-pipeline"> {
+  let summary = "Decide how far ahead the loops over keys load";
+  let description = [{
+    Marks the loops whose copies can be issued ahead of the iteration that
+    reads them with `nagpu.stages`, the number of tiles in flight; the copies
+    must depend on the induction variable only. With one stage the copies of an
+    iteration are issued together at its start, and each is waited for where
+    its tile is read first.
+  }];
+  let options = [
+    Option<"stages", "stages", "int64_t", "0",
+           "Tiles in flight, instead of the schedule's">];
+}
+
+def NAGPUExpandPipeline : Pass<"nagpu-expand-pipeline"> {
+  let summary = "Expand loops into a prologue and overlapped iterations";
+  let description = [{
+    In a loop with `nagpu.stages = S` (and `S > 1`), the shared tiles become
+    rings of `S` slots; the copies of the first `S - 1` iterations are issued
+    before the loop, and iteration `j` waits for its tiles, then issues the
+    copies of iteration `j + S - 1`, whose slots everybody has left behind.
+    Waits for tiles that were loaded before the loop move behind the prologue.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
+def NAGPUAssignSharedMemory : Pass<"nagpu-assign-shared-memory"> {
+  let summary = "Choose the swizzle and the place of every shared tile";
+  let description = [{
+    Gives each shared tile the swizzle under which matrix loads have no bank
+    conflicts: `xor` where a row is a power of two of 32 bytes or more,
+    `padded` otherwise; and an offset. Tiles that are never alive together
+    share memory, behind a barrier. The launch gets the total as its dynamic
+    shared memory.
+
+    Errors: more bytes than `limit`, the most that a CTA of the chip can have.
+  }];
+  let options = [
+    Option<"limit", "limit", "int64_t", "0",
+           "Bytes of shared memory that a CTA may use (0: no limit)">];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+#endif // NA_DIALECT_NAGPU_TRANSFORMS_PASSES_TD

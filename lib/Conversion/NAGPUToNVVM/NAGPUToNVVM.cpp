@@ -1,0 +1,86 @@
+//===- NAGPUToNVVM.cpp - Lower nagpu to the operations of a thread --------===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering.h"
+
+#include "na/Conversion/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Func/Transforms/FuncConversions.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Transforms/Patterns.h"
+
+namespace mlir::na {
+#define GEN_PASS_DEF_CONVERTNAGPUTONVVMPASS
+#include "na/Conversion/Passes.h.inc"
+} // namespace mlir::na
+
+using namespace mlir;
+using namespace mlir::nagpu;
+
+namespace {
+
+struct ConvertNAGPUToNVVM
+    : na::impl::ConvertNAGPUToNVVMPassBase<ConvertNAGPUToNVVM> {
+  void runOnOperation() override {
+    WalkResult placed = getOperation()->walk([](AllocOp op) {
+      if (op.getOffset())
+        return WalkResult::advance();
+      op.emitOpError("has no offset in shared memory; "
+                     "nagpu-assign-shared-memory sets it");
+      return WalkResult::interrupt();
+    });
+    if (placed.wasInterrupted())
+      return signalPassFailure();
+
+    TypeConverter converter;
+    converter.addConversion([](Type type) { return type; });
+    converter.addConversion(
+        [](FragmentType type, SmallVectorImpl<Type> &results) {
+          results.append(type.getNumRegisters(), type.getRegisterType());
+          return success();
+        });
+    converter.addConversion([](SharedType type) {
+      return IntegerType::get(type.getContext(), 32);
+    });
+    // The order of copies and waits is that of the operations.
+    converter.addConversion(
+        [](TokenType, SmallVectorImpl<Type> &) { return success(); });
+
+    ConversionTarget target(getContext());
+    target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
+    target.addIllegalDialect<NAGPUDialect>();
+    // Bodies of maps are cloned element by element, as they are.
+    target.addDynamicallyLegalOp<IndexOp, YieldOp>([](Operation *op) {
+      return isa_and_nonnull<MapOp>(op->getParentOp());
+    });
+
+    RewritePatternSet patterns(&getContext());
+    populateSharedMemoryPatterns(converter, patterns);
+    populateProductPatterns(converter, patterns);
+    populateFragmentPatterns(converter, patterns);
+    populateStorePatterns(converter, patterns);
+    scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,
+                                                         target);
+    populateFunctionOpInterfaceTypeConversionPattern<func::FuncOp>(patterns,
+                                                                   converter);
+    populateReturnOpTypeConversionPattern(patterns, converter);
+    target.addDynamicallyLegalOp<func::FuncOp>([&](func::FuncOp op) {
+      return converter.isSignatureLegal(op.getFunctionType());
+    });
+    target.addDynamicallyLegalOp<func::ReturnOp>(
+        [&](func::ReturnOp op) { return converter.isLegal(op); });
+    if (failed(applyPartialConversion(getOperation(), target,
+                                      std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,185 @@
+//===- Store.cpp - Stores of fragments to global memory ---------*- C++ -*-===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace mlir::nagpu;
+
+namespace {
+
+struct ConvertStore : OpConversionPattern<StoreOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(StoreOp op, OneToNOpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (failed(checkTokenMemory(op, op.getDest(), op.getAt().size())))
+      return failure();
+    auto type = cast<FragmentType>(op.getSource().getType());
+    ThreadBuilder b(op, rewriter, type.getWarps());
+    TokenMemory memory(b, adaptor.getDest().front(),
+                       adaptor.getBatch().front(), adaptor.getHead().front(),
+                       flatten(adaptor.getAt()), op.getBox(), op.getDilation());
+    Type elementType = cast<MemRefType>(op.getDest().getType()).getElementType();
+    FragmentLayout layout(type);
+    Value threadRow = layout.getThreadRow(b);
+    // Of the four lanes that hold the same row, one stores it.
+    Value first;
+    if (type.isRowLike())
+      first = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                                    b.threadInGroup(), b.constant(0));
+    bool wide = !type.isRowLike() && getElementBytes(elementType) == 2 &&
+                memory.getAccessBytes() == chunkBytes;
+    for (int64_t row = 0; row < type.getRowsPerWarp() / 8; ++row) {
+      SmallVector<Digit> digits =
+          splitRow(b, b.add(threadRow, 8 * row), op.getBox());
+      TokenMemory::Row target = memory.getRow(b, digits, Value());
+      Value valid = target.valid;
+      if (first)
+        valid = arith::AndIOp::create(b, first, valid);
+      // Shuffles need all lanes, so they come before the condition.
+      SmallVector<Value> chunks;
+      if (wide)
+        chunks = gatherChunks(b, type, row, adaptor.getSource(),
+                              memory.getChannels(), elementType);
+      auto guard = scf::IfOp::create(b, valid, /*withElseRegion=*/false);
+      OpBuilder::InsertionGuard insertion(b);
+      b.setInsertionPointToStart(guard.thenBlock());
+      if (type.isRowLike())
+        b.store(round(b, adaptor.getSource()[row], elementType),
+                b.move(target.pointer, target.offset));
+      else if (wide)
+        storeChunks(b, chunks, memory, target, elementType);
+      else
+        storeColumns(b, type, row, adaptor.getSource(), memory, target,
+                     elementType);
+    }
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+private:
+  static Value round(ThreadBuilder &b, Value value, Type type) {
+    if (value.getType() == type)
+      return value;
+    return arith::TruncFOp::create(b, type, value);
+  }
+
+  /// The two values of the thread in block `j` of 8 columns, rounded.
+  static Value getPair(ThreadBuilder &b, FragmentType type, int64_t row,
+                       int64_t j, ValueRange source, Type elementType) {
+    int64_t columns = type.getColumns() / 8;
+    int64_t index = ((row / 2 * columns + j) * 2 + row % 2) * 2;
+    return round(b, b.pack(source[index], source[index + 1]),
+                 VectorType::get({2}, elementType));
+  }
+
+  /// Exchanges the row's values among its four lanes so that lane `t` holds
+  /// all 8 columns of block `j + t`, for every fourth block `j` (a transposition
+  /// of four registers of four lanes). Blocks beyond the channels repeat the
+  /// last one.
+  static SmallVector<Value> gatherChunks(ThreadBuilder &b, FragmentType type,
+                                         int64_t row, ValueRange source,
+                                         int64_t channels, Type elementType) {
+    int64_t blocks = channels / 8;
+    Value t = b.threadInGroup();
+    SmallVector<Value> chunks;
+    for (int64_t j = 0; j < blocks; j += 4) {
+      SmallVector<Value, 4> parts;
+      for (int64_t i = 0; i < 4; ++i) {
+        Value pair = getPair(b, type, row, std::min(j + i, blocks - 1), source,
+                             elementType);
+        parts.push_back(LLVM::BitcastOp::create(b, b.getI32Type(), pair));
+      }
+      for (int64_t mask : {2, 1}) {
+        Value upper = arith::CmpIOp::create(b, arith::CmpIPredicate::ne,
+                                            b.bitAnd(t, mask), b.constant(0));
+        for (int64_t i = 0; i < 4; ++i) {
+          if (i & mask)
+            continue;
+          Value &low = parts[i], &high = parts[i | mask];
+          Value given = arith::SelectOp::create(b, upper, low, high);
+          Value taken = b.shuffleXor(given, mask);
+          low = arith::SelectOp::create(b, upper, taken, low);
+          high = arith::SelectOp::create(b, upper, high, taken);
+        }
+      }
+      Value chunk =
+          LLVM::PoisonOp::create(b, VectorType::get({4}, b.getI32Type()));
+      for (int64_t i = 0; i < 4; ++i)
+        chunk = LLVM::InsertElementOp::create(b, chunk, parts[i], b.constant(i));
+      chunks.push_back(chunk);
+    }
+    return chunks;
+  }
+
+  static void storeChunks(ThreadBuilder &b, ArrayRef<Value> chunks,
+                          const TokenMemory &memory, TokenMemory::Row target,
+                          Type elementType) {
+    int64_t blocks = memory.getChannels() / 8;
+    Value t = b.threadInGroup();
+    Value pointer = b.move(target.pointer, b.mul(t, chunkBytes));
+    for (auto [i, chunk] : llvm::enumerate(chunks)) {
+      int64_t j = 4 * i;
+      OpBuilder::InsertionGuard insertion(b);
+      if (j + 4 > blocks) {
+        Value exists = b.andLess({}, t, b.constant(blocks - j));
+        auto guard = scf::IfOp::create(b, exists, /*withElseRegion=*/false);
+        b.setInsertionPointToStart(guard.thenBlock());
+      }
+      b.store(chunk, b.move(pointer, target.offset + j * chunkBytes));
+    }
+  }
+
+  static void storeColumns(ThreadBuilder &b, FragmentType type, int64_t row,
+                           ValueRange source, const TokenMemory &memory,
+                           TokenMemory::Row target, Type elementType) {
+    int64_t columns = type.getColumns() / 8;
+    int64_t elementBytes = getElementBytes(elementType);
+    int64_t channels = memory.getChannels();
+    bool pairs = memory.getAccessBytes() >= 2 * elementBytes;
+    Value column = b.mul(b.threadInGroup(), 2);
+    Value pointer = b.move(target.pointer, b.mul(column, elementBytes));
+    for (int64_t j = 0; j < columns && 8 * j < channels; ++j) {
+      int64_t index = ((row / 2 * columns + j) * 2 + row % 2) * 2;
+      Value low = source[index], high = source[index + 1];
+      auto at = [&](int64_t element) {
+        return b.move(pointer, target.offset + (8 * j + element) * elementBytes);
+      };
+      // Stores under the condition that `element` of the pair exists.
+      auto guarded = [&](int64_t element, function_ref<void()> emit) {
+        if (8 * j + 8 <= channels)
+          return emit();
+        Value exists =
+            b.andLess({}, column, b.constant(std::max<int64_t>(
+                                      channels - 8 * j - element, 0)));
+        auto guard = scf::IfOp::create(b, exists, /*withElseRegion=*/false);
+        OpBuilder::InsertionGuard insertion(b);
+        b.setInsertionPointToStart(guard.thenBlock());
+        emit();
+      };
+      if (pairs) {
+        guarded(0, [&] {
+          b.store(getPair(b, type, row, j, source, elementType), at(0));
+        });
+        continue;
+      }
+      guarded(0, [&] { b.store(round(b, low, elementType), at(0)); });
+      guarded(1, [&] { b.store(round(b, high, elementType), at(1)); });
+    }
+  }
+};
+
+} // namespace
+
+void nagpu::populateStorePatterns(const TypeConverter &converter,
+                                  RewritePatternSet &patterns) {
+  patterns.add<ConvertStore>(converter, patterns.getContext());
+}

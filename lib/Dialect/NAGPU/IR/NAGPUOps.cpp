@@ -1,0 +1,610 @@
+//===- NAGPUOps.cpp - Operations of the nagpu dialect -----------*- C++ -*-===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "na/Dialect/NAGPU/IR/NAGPU.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::nagpu;
+
+#define GET_OP_CLASSES
+#include "na/Dialect/NAGPU/IR/NAGPUOps.cpp.inc"
+
+//===----------------------------------------------------------------------===//
+// Checks that several operations share
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyRole(Operation *op, StringRef name,
+                                FragmentType type, ArrayRef<Role> expected) {
+  if (llvm::is_contained(expected, type.getRole()))
+    return success();
+  InFlightDiagnostic diag = op->emitOpError()
+                            << "'" << name << "' has role "
+                            << stringifyRole(type.getRole()) << ", expected ";
+  llvm::interleave(
+      expected, [&](Role role) { diag << stringifyRole(role); },
+      [&] { diag << " or "; });
+  return diag;
+}
+
+static LogicalResult verifyElement(Operation *op, StringRef name, Type element,
+                                   Type expected, StringRef why) {
+  if (element == expected)
+    return success();
+  return op->emitOpError() << "'" << name << "' has element type " << element
+                           << ", expected " << expected << " (" << why << ")";
+}
+
+static LogicalResult verifyF32(Operation *op, StringRef name, Type element) {
+  if (element.isF32())
+    return success();
+  return op->emitOpError() << "'" << name << "' has element type " << element
+                           << ", expected 'f32'";
+}
+
+/// Checks a size against the one of another operand; `what` names it.
+static LogicalResult verifySize(Operation *op, StringRef name, int64_t dim,
+                                StringRef what, int64_t size, int64_t expected,
+                                StringRef other) {
+  if (size == expected)
+    return success();
+  return op->emitOpError() << "'" << name << "' dimension " << dim << " ("
+                           << what << ") is " << size << ", expected "
+                           << expected << " as in '" << other << "'";
+}
+
+/// Row `r` belongs to the same warp in two fragments only if they have the same
+/// number of warps.
+static LogicalResult verifyWarps(Operation *op, StringRef name,
+                                 FragmentType type, int64_t expected,
+                                 StringRef other) {
+  if (type.getWarps() == expected)
+    return success();
+  return op->emitOpError() << "'" << name << "' has " << type.getWarps()
+                           << " warps, expected " << expected << " as in '"
+                           << other << "'";
+}
+
+static LogicalResult verifyNoRing(Operation *op, StringRef name,
+                                  SharedType type) {
+  if (!type.isRing())
+    return success();
+  return op->emitOpError() << "'" << name << "' is " << type
+                           << ", a ring, expected one tile";
+}
+
+/// Checks that `[start, start + size)` lies in `[0, limit)` and that `start` is
+/// a multiple of `multiple`.
+static LogicalResult verifySlice(Operation *op, StringRef name, int64_t start,
+                                 int64_t size, int64_t limit,
+                                 StringRef limitName, int64_t multiple) {
+  if (start < 0 || size > limit || start > limit - size)
+    return op->emitOpError()
+           << "'" << name << "' is " << start << " and the result has " << size
+           << " from there, but '" << limitName << "' has " << limit;
+  if (start % multiple != 0)
+    return op->emitOpError() << "'" << name << "' is " << start
+                             << ", expected a multiple of " << multiple;
+  return success();
+}
+
+/// Checks that a list has one entry of at least 1 per axis.
+static LogicalResult verifyPerAxis(Operation *op, StringRef name,
+                                   ArrayRef<int64_t> list, int64_t rank) {
+  if (int64_t(list.size()) != rank)
+    return op->emitOpError()
+           << "'" << name << "' has " << list.size() << " entries, expected "
+           << rank << " (one per axis)";
+  for (auto [axis, value] : llvm::enumerate(list))
+    if (value < 1)
+      return op->emitOpError() << "'" << name << "'[" << axis << "] = " << value
+                               << ", expected at least 1";
+  return success();
+}
+
+/// Checks a box of tokens of `memref`, [B, X.., H] and `[, D]` if `channels`,
+/// and that its rows are those of the tile `name`.
+static LogicalResult verifyTokens(Operation *op, StringRef memrefName,
+                                  MemRefType memref, bool channels,
+                                  int64_t rank, ArrayRef<int64_t> box,
+                                  ArrayRef<int64_t> dilation, StringRef name,
+                                  int64_t rows, int64_t columns) {
+  if (rank < 1 || rank > 3)
+    return op->emitOpError()
+           << "'at' has " << rank << " entries, expected 1 to 3 (one per axis)";
+  int64_t expected = rank + (channels ? 3 : 2);
+  if (memref.getRank() != expected)
+    return op->emitOpError() << "'" << memrefName << "' has rank "
+                             << memref.getRank() << ", expected " << expected
+                             << ", [B, X.., H" << (channels ? ", D]" : "]");
+  auto space = dyn_cast_or_null<gpu::AddressSpaceAttr>(memref.getMemorySpace());
+  if (memref.getMemorySpace() &&
+      (!space || space.getValue() != gpu::AddressSpace::Global))
+    return op->emitOpError()
+           << "'" << memrefName << "' is in memory space "
+           << memref.getMemorySpace() << ", expected global memory";
+  if (failed(verifyPerAxis(op, "box", box, rank)) ||
+      failed(verifyPerAxis(op, "dilation", dilation, rank)))
+    return failure();
+  int64_t lanes = 1;
+  for (int64_t extent : box)
+    if (llvm::MulOverflow(lanes, extent, lanes))
+      return op->emitOpError() << "'box' has more tokens than 64 bits can "
+                                  "count";
+  if (lanes != rows)
+    return op->emitOpError() << "'box' has " << lanes << " tokens, expected "
+                             << rows << " (dimension 0 of '" << name << "')";
+  int64_t last = memref.getRank() - 1;
+  if (channels && !memref.isDynamicDim(last) &&
+      memref.getDimSize(last) > columns)
+    return op->emitOpError()
+           << "'" << memrefName << "' dimension " << last << " (channels) is "
+           << memref.getDimSize(last) << ", expected at most " << columns
+           << " (dimension 1 of '" << name << "')";
+  return success();
+}
+
+/// Columns of an `lhs` that one matrix instruction takes.
+static int64_t productDepth(Type element) {
+  return element.getIntOrFloatBitWidth() == 16 ? 16 : 8;
+}
+
+//===----------------------------------------------------------------------===//
+// Shared memory
+//===----------------------------------------------------------------------===//
+
+LogicalResult AllocOp::verify() {
+  std::optional<int64_t> offset = getOffset();
+  if (!offset)
+    return success();
+  if (*offset < 0)
+    return emitOpError() << "'offset' is " << *offset
+                         << ", expected at least 0";
+  if (*offset % 128 != 0)
+    return emitOpError() << "'offset' is " << *offset
+                         << ", expected a multiple of 128";
+  return success();
+}
+
+LogicalResult SlotOp::verify() {
+  SharedType ring = getRing().getType();
+  if (!ring.isRing())
+    return emitOpError() << "'ring' is " << ring
+                         << ", one tile, expected a ring";
+  if (getResult().getType() != ring.getSlotType())
+    return emitOpError() << "result is " << getResult().getType()
+                         << ", expected " << ring.getSlotType()
+                         << ", a slot of 'ring'";
+  APInt index;
+  if (matchPattern(getIndex(), m_ConstantInt(&index)) &&
+      (index.isNegative() || index.sge(ring.getSlots())))
+    return emitOpError() << "'index' is " << index.getSExtValue()
+                         << ", expected 0 to " << ring.getSlots() - 1
+                         << " ('ring' has " << ring.getSlots() << " slots)";
+  return success();
+}
+
+LogicalResult AsyncCopyOp::verify() {
+  auto source = cast<MemRefType>(getSource().getType());
+  SharedType dest = getDest().getType();
+  if (failed(verifyNoRing(*this, "dest", dest)) ||
+      failed(verifyElement(*this, "dest", dest.getElementType(),
+                           source.getElementType(), "that of 'source'")) ||
+      failed(verifyTokens(*this, "source", source, /*channels=*/true,
+                          getAt().size(), getBox(), getDilation(), "dest",
+                          dest.getRows(), dest.getColumns())))
+    return failure();
+  int64_t warps = getWarps();
+  if (warps < 1 || warps > 32)
+    return emitOpError() << "'warps' is " << warps << ", expected 1 to 32";
+  return success();
+}
+
+LogicalResult AsyncWaitOp::verify() {
+  int64_t pending = getPending();
+  if (pending < 0 || pending > std::numeric_limits<int32_t>::max())
+    return emitOpError() << "'pending' is " << pending << ", expected 0 to "
+                         << std::numeric_limits<int32_t>::max();
+  for (auto [index, tile] : llvm::enumerate(getTiles()))
+    if (failed(verifyNoRing(*this, "tiles[" + std::to_string(index) + "]",
+                            cast<SharedType>(tile.getType()))))
+      return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+LogicalResult LdMatrixOp::verify() {
+  SharedType source = getSource().getType();
+  FragmentType result = getResult().getType();
+  Type element = result.getElementType();
+  if (failed(verifyNoRing(*this, "source", source)) ||
+      failed(verifyRole(*this, "result", result, {Role::Lhs, Role::Rhs})) ||
+      failed(verifyElement(*this, "result", element, source.getElementType(),
+                           "that of 'source'")))
+    return failure();
+  bool lhs = result.getRole() == Role::Lhs;
+  if (lhs && getTransposed())
+    return emitOpError() << "'transposed' is for role rhs, result has role lhs";
+  if (getPermuted() && (lhs || getTransposed() || !element.isF32()))
+    return emitOpError()
+           << "'permuted' is for role rhs of 'f32' that is not transposed, "
+              "result is "
+           << result << (getTransposed() ? ", transposed" : "");
+  if (lhs && (getRow() != 0 || result.getRows() != source.getRows()))
+    return emitOpError() << "'row' is " << int64_t(getRow())
+                         << " and the result has " << result.getRows()
+                         << " rows, expected row 0 and all " << source.getRows()
+                         << " rows of 'source' (role lhs)";
+  int64_t rows = result.getRows(), columns = result.getColumns();
+  if (getTransposed())
+    std::swap(rows, columns);
+  // Where a chunk lies depends on its row modulo 8, and it has 16 bytes.
+  int64_t chunk = 128 / element.getIntOrFloatBitWidth();
+  return failure(failed(verifySlice(*this, "row", getRow(), rows,
+                                    source.getRows(), "source", 8)) ||
+                 failed(verifySlice(*this, "column", getColumn(), columns,
+                                    source.getColumns(), "source", chunk)));
+}
+
+LogicalResult MmaOp::verify() {
+  FragmentType lhs = getLhs().getType(), rhs = getRhs().getType(),
+               acc = getAcc().getType();
+  Type element = lhs.getElementType();
+  if (failed(verifyRole(*this, "lhs", lhs, Role::Lhs)) ||
+      failed(verifyRole(*this, "rhs", rhs, Role::Rhs)) ||
+      failed(verifyRole(*this, "acc", acc, Role::Accumulator)))
+    return failure();
+  if (!element.isF16() && !element.isBF16() && !element.isF32())
+    return emitOpError() << "'lhs' has element type " << element
+                         << ", expected 'f16', 'bf16' or 'f32'";
+  return failure(
+      failed(verifyElement(*this, "rhs", rhs.getElementType(), element,
+                           "that of 'lhs'")) ||
+      failed(verifyF32(*this, "acc", acc.getElementType())) ||
+      failed(verifyWarps(*this, "rhs", rhs, lhs.getWarps(), "lhs")) ||
+      failed(verifyWarps(*this, "acc", acc, lhs.getWarps(), "lhs")) ||
+      failed(verifySize(*this, "rhs", 0, "K", rhs.getRows(), lhs.getColumns(),
+                        "lhs")) ||
+      failed(verifySize(*this, "acc", 0, "M", acc.getRows(), lhs.getRows(),
+                        "lhs")) ||
+      failed(verifySize(*this, "acc", 1, "N", acc.getColumns(),
+                        rhs.getColumns(), "rhs")));
+}
+
+LogicalResult FmaOp::verify() {
+  SharedType rhs = getRhs().getType();
+  FragmentType acc = getAcc().getType();
+  if (failed(verifyRole(*this, "acc", acc, Role::Accumulator)))
+    return failure();
+  Type element;
+  int64_t rows, depth;
+  if (auto lhs = dyn_cast<FragmentType>(getLhs().getType())) {
+    if (failed(verifyRole(*this, "lhs", lhs, Role::Accumulator)) ||
+        failed(verifyWarps(*this, "lhs", lhs, acc.getWarps(), "acc")))
+      return failure();
+    element = lhs.getElementType();
+    rows = lhs.getRows();
+    depth = lhs.getColumns();
+  } else {
+    auto shared = cast<SharedType>(getLhs().getType());
+    if (failed(verifyNoRing(*this, "lhs", shared)))
+      return failure();
+    element = shared.getElementType();
+    rows = shared.getRows();
+    depth = shared.getColumns();
+  }
+  bool transposed = getTransposed();
+  int64_t rhsDepth = transposed ? rhs.getColumns() : rhs.getRows();
+  int64_t columns = transposed ? rhs.getRows() : rhs.getColumns();
+  return failure(
+      failed(verifyNoRing(*this, "rhs", rhs)) ||
+      failed(verifyF32(*this, "lhs", element)) ||
+      failed(verifyF32(*this, "rhs", rhs.getElementType())) ||
+      failed(verifyF32(*this, "acc", acc.getElementType())) ||
+      failed(verifySize(*this, "rhs", transposed ? 1 : 0, "K", rhsDepth, depth,
+                        "lhs")) ||
+      failed(verifySize(*this, "acc", 0, "M", acc.getRows(), rows, "lhs")) ||
+      failed(
+          verifySize(*this, "acc", 1, "N", acc.getColumns(), columns, "rhs")));
+}
+
+//===----------------------------------------------------------------------===//
+// Fragments
+//===----------------------------------------------------------------------===//
+
+LogicalResult SplatOp::verify() {
+  FragmentType result = getResult().getType();
+  Type element = result.getElementType();
+  if (getValue().getType() != element)
+    return emitOpError() << "'value' is of type " << getValue().getType()
+                         << ", expected " << element
+                         << ", the element type of the result";
+  // Each of the four lanes would hold the value, and their sum counts.
+  Attribute constant;
+  if (result.getRole() == Role::PartialRow &&
+      matchPattern(getValue(), m_Constant(&constant)) &&
+      !matchPattern(constant, m_AnyZeroFloat()) &&
+      !matchPattern(constant, m_Zero()))
+    return emitOpError() << "'value' is " << constant
+                         << ", expected 0 for role partial_row (its value is "
+                            "the sum over four lanes)";
+  return success();
+}
+
+LogicalResult ExtractOp::verify() {
+  FragmentType source = getSource().getType(), result = getResult().getType();
+  return failure(
+      failed(verifyRole(*this, "source", source, Role::Lhs)) ||
+      failed(verifyRole(*this, "result", result, Role::Lhs)) ||
+      failed(verifyElement(*this, "result", result.getElementType(),
+                           source.getElementType(), "that of 'source'")) ||
+      failed(
+          verifyWarps(*this, "result", result, source.getWarps(), "source")) ||
+      failed(verifySize(*this, "result", 0, "rows", result.getRows(),
+                        source.getRows(), "source")) ||
+      failed(verifySlice(*this, "column", getColumn(), result.getColumns(),
+                         source.getColumns(), "source",
+                         productDepth(source.getElementType()))));
+}
+
+LogicalResult ConvertOp::verify() {
+  FragmentType source = getSource().getType(), result = getResult().getType();
+  if (failed(verifyRole(*this, "source", source,
+                        {Role::Accumulator, Role::PartialRow})) ||
+      failed(verifyF32(*this, "source", source.getElementType())))
+    return failure();
+  bool row = source.isRowLike();
+  if (failed(
+          verifyRole(*this, "result", result, row ? Role::Row : Role::Lhs)) ||
+      failed(
+          verifyWarps(*this, "result", result, source.getWarps(), "source")) ||
+      failed(verifySize(*this, "result", 0, "rows", result.getRows(),
+                        source.getRows(), "source")))
+    return failure();
+  if (row)
+    return verifyF32(*this, "result", result.getElementType());
+  Type element = result.getElementType();
+  if (!element.isF16() && !element.isBF16() && !element.isF32())
+    return emitOpError() << "'result' has element type " << element
+                         << ", expected 'f16', 'bf16' or 'f32'";
+  return verifySize(*this, "result", 1, "columns", result.getColumns(),
+                    source.getColumns(), "source");
+}
+
+LogicalResult ReduceOp::verify() {
+  FragmentType source = getSource().getType(), result = getResult().getType();
+  if (failed(verifyRole(*this, "source", source, Role::Accumulator)) ||
+      failed(
+          verifyRole(*this, "result", result, {Role::Row, Role::PartialRow})))
+    return failure();
+  if (result.getRole() == Role::PartialRow && getKind() != Kind::Add)
+    return emitOpError() << "'kind' is " << stringifyKind(getKind())
+                         << ", expected add for a result of role partial_row "
+                            "(the sum over four lanes)";
+  return failure(failed(verifyF32(*this, "source", source.getElementType())) ||
+                 failed(verifyF32(*this, "result", result.getElementType())) ||
+                 failed(verifyWarps(*this, "result", result, source.getWarps(),
+                                    "source")) ||
+                 failed(verifySize(*this, "result", 0, "rows", result.getRows(),
+                                   source.getRows(), "source")));
+}
+
+LogicalResult StoreOp::verify() {
+  FragmentType source = getSource().getType();
+  if (failed(verifyRole(*this, "source", source,
+                        {Role::Accumulator, Role::Row})) ||
+      failed(verifyF32(*this, "source", source.getElementType())))
+    return failure();
+  return verifyTokens(*this, "dest", cast<MemRefType>(getDest().getType()),
+                      /*channels=*/!source.isRowLike(), getAt().size(),
+                      getBox(), getDilation(), "source", source.getRows(),
+                      source.getColumns());
+}
+
+//===----------------------------------------------------------------------===//
+// Element by element
+//===----------------------------------------------------------------------===//
+
+FragmentType MapOp::getIterationType() {
+  for (Type type : getResultTypes())
+    return cast<FragmentType>(type);
+  if (getOver())
+    return dyn_cast<FragmentType>(*getOver());
+  for (Value input : getInputs())
+    if (!cast<FragmentType>(input.getType()).isRowLike())
+      return cast<FragmentType>(input.getType());
+  if (getInputs().empty())
+    return {};
+  return cast<FragmentType>(getInputs().front().getType());
+}
+
+/// Checks that the elements of `type` lie where those of `iteration` lie, or,
+/// if `broadcasts`, that it has one for each row.
+static LogicalResult verifyPlaces(Operation *op, const Twine &name,
+                                  FragmentType type, FragmentType iteration,
+                                  bool broadcasts) {
+  auto fits = [&] {
+    if (type.getWarps() != iteration.getWarps())
+      return false;
+    if (iteration.isRowLike())
+      return type.isRowLike() && type.getShape() == iteration.getShape();
+    // Every warp holds all rows of an rhs, but only its own of a row.
+    if (broadcasts && type.getRole() == Role::Row)
+      return iteration.getRole() != Role::Rhs &&
+             type.getRows() == iteration.getRows();
+    // Where an operand's elements lie depends on their width.
+    return type.getRole() == iteration.getRole() &&
+           type.getShape() == iteration.getShape() &&
+           (type.getRole() == Role::Accumulator ||
+            productDepth(type.getElementType()) ==
+                productDepth(iteration.getElementType()));
+  };
+  if (fits())
+    return success();
+  InFlightDiagnostic diag = op->emitOpError()
+                            << name << " is " << type << ", expected "
+                            << "the shape, role and warps of " << iteration;
+  if (broadcasts && !iteration.isRowLike() && iteration.getRole() != Role::Rhs)
+    diag << ", or a row of its rows and warps";
+  return diag;
+}
+
+LogicalResult MapOp::verify() {
+  if (getOver() && !isa<FragmentType>(*getOver()))
+    return emitOpError() << "'over' is " << *getOver()
+                         << ", expected a fragment";
+  FragmentType iteration = getIterationType();
+  if (!iteration)
+    return emitOpError() << "has no inputs, no results and no 'over', which "
+                            "give the elements that it iterates over";
+  if (getOver() &&
+      failed(verifyPlaces(*this, "'over'", cast<FragmentType>(*getOver()),
+                          iteration, /*broadcasts=*/false)))
+    return failure();
+  for (auto [index, type] : llvm::enumerate(getInputs().getTypes()))
+    if (failed(verifyPlaces(*this, "input " + Twine(index),
+                            cast<FragmentType>(type), iteration,
+                            /*broadcasts=*/true)))
+      return failure();
+  for (auto [index, type] : llvm::enumerate(getResultTypes()))
+    if (failed(verifyPlaces(*this, "result " + Twine(index),
+                            cast<FragmentType>(type), iteration,
+                            /*broadcasts=*/false)))
+      return failure();
+
+  Block &body = getBody().front();
+  auto yield = dyn_cast<YieldOp>(body.back());
+  if (!yield)
+    return emitOpError() << "has a region that does not end with nagpu.yield";
+  if (body.getNumArguments() != getNumOperands())
+    return emitOpError() << "has a region with " << body.getNumArguments()
+                         << " arguments, expected " << getNumOperands()
+                         << " (one per input)";
+  for (auto [index, argument, type] :
+       llvm::enumerate(body.getArgumentTypes(), getInputs().getTypes()))
+    if (Type element = cast<FragmentType>(type).getElementType();
+        argument != element)
+      return emitOpError() << "has a region whose argument " << index << " is "
+                           << argument << ", expected " << element
+                           << ", the element type of input " << index;
+  if (yield.getNumOperands() != getNumResults())
+    return yield.emitOpError()
+           << "has " << yield.getNumOperands() << " values, expected "
+           << getNumResults() << " (one per result of 'nagpu.map')";
+  for (auto [index, value, type] :
+       llvm::enumerate(yield.getOperandTypes(), getResultTypes()))
+    if (Type element = cast<FragmentType>(type).getElementType();
+        value != element)
+      return yield.emitOpError()
+             << "value " << index << " is " << value << ", expected " << element
+             << ", the element type of result " << index;
+  return success();
+}
+
+namespace {
+/// Which values in the region of a map are parts of a sum over four lanes.
+class PartialSums {
+public:
+  void add(Value value) { parts.insert(value); }
+  bool isPart(Value value) const { return parts.contains(value); }
+  /// Zero is a part of a sum, too.
+  bool fits(Value value) const {
+    return isPart(value) || matchPattern(value, m_AnyZeroFloat());
+  }
+  /// Whether the sum over the lanes of what `op` gives is what it gives for the
+  /// sums of its operands, some of which are parts.
+  bool isLinear(Operation *op) const;
+
+private:
+  llvm::SmallPtrSet<Value, 8> parts;
+};
+} // namespace
+
+bool PartialSums::isLinear(Operation *op) const {
+  return TypeSwitch<Operation *, bool>(op)
+      .Case<arith::AddFOp, arith::SubFOp>(
+          [&](auto sum) { return fits(sum.getLhs()) && fits(sum.getRhs()); })
+      .Case([](arith::NegFOp) { return true; })
+      .Case([&](arith::MulFOp product) {
+        return !isPart(product.getLhs()) || !isPart(product.getRhs());
+      })
+      .Case([&](arith::DivFOp quotient) { return !isPart(quotient.getRhs()); })
+      .Case([&](math::FmaOp fma) {
+        return fits(fma.getC()) && isPart(fma.getA()) != isPart(fma.getB());
+      })
+      .Case([&](arith::SelectOp select) {
+        return fits(select.getTrueValue()) && fits(select.getFalseValue());
+      })
+      .Default(false);
+}
+
+LogicalResult MapOp::verifyRegions() {
+  Block &body = getBody().front();
+  PartialSums partial;
+  for (auto [argument, input] :
+       llvm::zip_equal(body.getArguments(), getInputs()))
+    if (cast<FragmentType>(input.getType()).getRole() == Role::PartialRow)
+      partial.add(argument);
+  for (Operation &op : body.without_terminator()) {
+    bool uses = op.walk([&](Operation *nested) {
+                    return llvm::any_of(nested->getOperands(),
+                                        [&](Value value) {
+                                          return partial.isPart(value);
+                                        })
+                               ? WalkResult::interrupt()
+                               : WalkResult::advance();
+                  }).wasInterrupted();
+    if (!uses)
+      continue;
+    if (!partial.isLinear(&op))
+      return op.emitOpError() << "is not linear in the elements of role "
+                                 "partial_row, whose value is the sum over "
+                                 "four lanes";
+    partial.add(op.getResult(0));
+  }
+  auto yield = cast<YieldOp>(body.getTerminator());
+  for (auto [index, value, type] :
+       llvm::enumerate(yield.getValues(), getResultTypes())) {
+    Role role = cast<FragmentType>(type).getRole();
+    bool part = role == Role::PartialRow;
+    if (part ? !partial.fits(value) : partial.isPart(value))
+      return yield.emitOpError()
+             << "value " << index << (part ? " is not" : " is")
+             << " computed from elements of role partial_row, but result "
+             << index << " has role " << stringifyRole(role);
+  }
+  return success();
+}
+
+LogicalResult IndexOp::verify() {
+  int64_t dim = getDim();
+  if (dim != 0 && dim != 1)
+    return emitOpError() << "'dim' is " << dim
+                         << ", expected 0 (row) or 1 (column)";
+  FragmentType type = cast<MapOp>((*this)->getParentOp()).getIterationType();
+  if (dim == 0 || !type)
+    return success();
+  if (type.isRowLike())
+    return emitOpError() << "'dim' is 1, expected 0: " << type
+                         << " has no columns";
+  // nagpu.convert permutes them.
+  if (type.getRole() == Role::Lhs && productDepth(type.getElementType()) == 8)
+    return emitOpError() << "'dim' is 1, expected 0: the columns of " << type
+                         << " may be permuted";
+  return success();
+}

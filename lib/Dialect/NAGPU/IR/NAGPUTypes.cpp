@@ -1,0 +1,226 @@
+//===- NAGPUTypes.cpp - Types of the nagpu dialect --------------*- C++ -*-===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "na/Dialect/NAGPU/IR/NAGPU.h"
+
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::nagpu;
+
+#include "na/Dialect/NAGPU/IR/NAGPUEnums.cpp.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "na/Dialect/NAGPU/IR/NAGPUTypes.cpp.inc"
+
+void NAGPUDialect::registerTypes() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "na/Dialect/NAGPU/IR/NAGPUTypes.cpp.inc"
+      >();
+}
+
+/// Far more than any CTA holds; bytes and registers are counted in 64 bits.
+static constexpr int64_t maxTileSize = 65536;
+
+/// Parses `4x8xf32`.
+static ParseResult parseShape(AsmParser &parser, SmallVector<int64_t> &shape,
+                              Type &elementType) {
+  return failure(parser.parseDimensionList(shape, /*allowDynamic=*/false) ||
+                 parser.parseType(elementType));
+}
+
+static void printShape(AsmPrinter &printer, ArrayRef<int64_t> shape,
+                       Type elementType) {
+  for (int64_t size : shape)
+    printer << size << 'x';
+  printer << elementType;
+}
+
+/// Parses a keyword of an enum; `symbolize` gives nothing for others.
+template <typename EnumTy>
+static FailureOr<EnumTy>
+parseKeyword(AsmParser &parser, StringRef what,
+             std::optional<EnumTy> (*symbolize)(StringRef)) {
+  StringRef keyword;
+  SMLoc location = parser.getCurrentLocation();
+  if (parser.parseKeyword(&keyword))
+    return failure();
+  std::optional<EnumTy> value = symbolize(keyword);
+  if (!value)
+    return parser.emitError(location, "unknown ")
+           << what << " '" << keyword << "'";
+  return *value;
+}
+
+//===----------------------------------------------------------------------===//
+// FragmentType
+//===----------------------------------------------------------------------===//
+
+Type FragmentType::parse(AsmParser &parser) {
+  SmallVector<int64_t> shape;
+  Type elementType;
+  int64_t warps;
+  SMLoc location = parser.getCurrentLocation();
+  if (parser.parseLess() || parseShape(parser, shape, elementType) ||
+      parser.parseComma())
+    return {};
+  FailureOr<Role> role = parseKeyword<Role>(parser, "role", symbolizeRole);
+  if (failed(role) || parser.parseComma() || parser.parseInteger(warps) ||
+      parser.parseGreater())
+    return {};
+  return FragmentType::getChecked([&] { return parser.emitError(location); },
+                                  parser.getContext(), shape, elementType,
+                                  *role, warps);
+}
+
+void FragmentType::print(AsmPrinter &printer) const {
+  printer << '<';
+  printShape(printer, getShape(), getElementType());
+  printer << ", " << stringifyRole(getRole()) << ", " << getWarps() << '>';
+}
+
+LogicalResult FragmentType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   ArrayRef<int64_t> shape, Type elementType,
+                                   Role role, int64_t warps) {
+  if (warps < 1 || warps > 32)
+    return emitError() << "fragment: warps is " << warps
+                       << ", expected 1 to 32";
+  bool rowLike = role == Role::Row || role == Role::PartialRow;
+  if (int64_t(shape.size()) != (rowLike ? 1 : 2))
+    return emitError() << "fragment: a tile of role " << stringifyRole(role)
+                       << " has " << (rowLike ? 1 : 2) << " dimensions, got "
+                       << shape.size();
+  if (!elementType.isF32() && !elementType.isF16() && !elementType.isBF16() &&
+      !elementType.isSignlessInteger(32) && !elementType.isSignlessInteger(1))
+    return emitError()
+           << "fragment: element type " << elementType
+           << " has no fragment, expected f32, i32, f16, bf16 or i1";
+  unsigned bits = elementType.getIntOrFloatBitWidth();
+  bool operand = role == Role::Lhs || role == Role::Rhs;
+  if (bits == 16 && !operand)
+    return emitError() << "fragment: role " << stringifyRole(role)
+                       << " holds 32-bit elements, got " << elementType;
+  int64_t depth = bits == 16 ? 16 : 8;
+  auto check = [&](int64_t dim, int64_t multiple) -> LogicalResult {
+    if (shape[dim] <= 0 || shape[dim] % multiple != 0)
+      return emitError() << "fragment: size " << shape[dim] << " of dimension "
+                         << dim << " is not a positive multiple of " << multiple
+                         << " (role " << stringifyRole(role) << ", " << warps
+                         << " warps)";
+    if (shape[dim] > maxTileSize)
+      return emitError() << "fragment: size " << shape[dim] << " of dimension "
+                         << dim << " is more than " << maxTileSize;
+    return success();
+  };
+  if (role == Role::Rhs)
+    return failure(failed(check(0, depth)) || failed(check(1, 8)));
+  if (failed(check(0, 16 * warps)))
+    return failure();
+  if (rowLike)
+    return success();
+  return check(1, role == Role::Lhs ? depth : 8);
+}
+
+int64_t FragmentType::getNumRegisters() const {
+  int64_t rows = getRows(), columns = getColumns();
+  int64_t perRegister = getElementType().getIntOrFloatBitWidth() == 16 ? 2 : 1;
+  switch (getRole()) {
+  case Role::Rhs:
+    return rows * columns / 32 / perRegister;
+  case Role::Accumulator:
+  case Role::Lhs:
+    return getRowsPerWarp() * columns / 32 / perRegister;
+  case Role::Row:
+  case Role::PartialRow:
+    return getRowsPerWarp() / 8;
+  }
+  llvm_unreachable("unknown role");
+}
+
+Type FragmentType::getRegisterType() const {
+  Type type = getElementType();
+  if (type.getIntOrFloatBitWidth() == 16)
+    return VectorType::get({2}, type);
+  return type;
+}
+
+//===----------------------------------------------------------------------===//
+// SharedType
+//===----------------------------------------------------------------------===//
+
+static constexpr int64_t chunkBytes = 16;
+
+Type SharedType::parse(AsmParser &parser) {
+  SmallVector<int64_t> shape;
+  Type elementType;
+  SMLoc location = parser.getCurrentLocation();
+  if (parser.parseLess() || parseShape(parser, shape, elementType) ||
+      parser.parseComma())
+    return {};
+  FailureOr<Swizzle> swizzle =
+      parseKeyword<Swizzle>(parser, "swizzle", symbolizeSwizzle);
+  if (failed(swizzle) || parser.parseGreater())
+    return {};
+  return SharedType::getChecked([&] { return parser.emitError(location); },
+                                parser.getContext(), shape, elementType,
+                                *swizzle);
+}
+
+void SharedType::print(AsmPrinter &printer) const {
+  printer << '<';
+  printShape(printer, getShape(), getElementType());
+  printer << ", " << stringifySwizzle(getSwizzle()) << '>';
+}
+
+LogicalResult SharedType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 ArrayRef<int64_t> shape, Type elementType,
+                                 Swizzle swizzle) {
+  if (shape.size() != 2 && shape.size() != 3)
+    return emitError() << "shared: expected 2 dimensions, or 3 for a ring, got "
+                       << shape.size();
+  for (auto [dim, size] : llvm::enumerate(shape))
+    if (size <= 0 || size > maxTileSize)
+      return emitError() << "shared: size " << size << " of dimension " << dim
+                         << ", expected 1 to " << maxTileSize;
+  if (!elementType.isF32() && !elementType.isF16() && !elementType.isBF16())
+    return emitError() << "shared: element type " << elementType
+                       << ", expected f32, f16 or bf16";
+  int64_t bytes = shape.back() * elementType.getIntOrFloatBitWidth() / 8;
+  if (bytes % chunkBytes != 0)
+    return emitError() << "shared: a row has " << bytes
+                       << " bytes, expected a multiple of " << chunkBytes;
+  int64_t chunks = bytes / chunkBytes;
+  if (swizzle == Swizzle::Xor && (chunks < 2 || !llvm::isPowerOf2_64(chunks)))
+    return emitError() << "shared: a row has " << chunks
+                       << " chunks of 16 bytes; 'xor' needs a power of two "
+                          "from 2 on";
+  return success();
+}
+
+SharedType SharedType::getSlotType() const {
+  return SharedType::get(getContext(), getShape().take_back(2),
+                         getElementType(), getSwizzle());
+}
+
+SharedType SharedType::withSwizzle(Swizzle swizzle) const {
+  return SharedType::get(getContext(), getShape(), getElementType(), swizzle);
+}
+
+int64_t SharedType::getPitchBytes() const {
+  int64_t chunks = getColumns() *
+                   (getElementType().getIntOrFloatBitWidth() / 8) / chunkBytes;
+  if (getSwizzle() == Swizzle::Padded)
+    chunks |= 1;
+  return chunks * chunkBytes;
+}
+
+int64_t SharedType::getSlotBytes() const {
+  return llvm::alignTo(getRows() * getPitchBytes(), 128);
+}

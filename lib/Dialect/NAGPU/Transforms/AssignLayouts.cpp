@@ -1,0 +1,587 @@
+//===- AssignLayouts.cpp - Place tiles in registers and shared memory -----===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "LayoutAssigner.h"
+
+#include "na/Dialect/NAGPU/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <numeric>
+
+namespace mlir::nagpu {
+#define GEN_PASS_DEF_NAGPUASSIGNLAYOUTS
+#include "na/Dialect/NAGPU/Transforms/Passes.h.inc"
+} // namespace mlir::nagpu
+
+using namespace mlir;
+using namespace mlir::nagpu;
+
+static constexpr int64_t warpSize = 32;
+/// An operand of at most so many registers a thread is kept in them over the
+/// loops, instead of being read from shared memory in every iteration.
+static constexpr int64_t residentRegisters = 32;
+
+SmallVector<Value> mlir::nagpu::buildMap(
+    ImplicitLocOpBuilder &b, ValueRange inputs, ArrayRef<FragmentType> results,
+    FragmentType over,
+    function_ref<SmallVector<Value>(ImplicitLocOpBuilder &, ValueRange)> body) {
+  SmallVector<Type> resultTypes(results.begin(), results.end());
+  auto map = MapOp::create(b, resultTypes, inputs,
+                           results.empty() ? TypeAttr::get(over) : TypeAttr());
+  Block &block = map.getBody().emplaceBlock();
+  for (Value input : inputs)
+    block.addArgument(cast<FragmentType>(input.getType()).getElementType(),
+                      b.getLoc());
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&block);
+  YieldOp::create(b, body(b, block.getArguments()));
+  return llvm::to_vector_of<Value>(map.getResults());
+}
+
+SmallVector<Value> mlir::nagpu::buildDigits(ImplicitLocOpBuilder &b, Value lane,
+                                            ArrayRef<int64_t> box) {
+  SmallVector<Value> digits(box.size());
+  Value rest = lane;
+  for (int64_t axis = box.size() - 1; axis >= 0; --axis) {
+    if (axis == 0) {
+      digits[axis] = rest;
+      break;
+    }
+    Value extent = arith::ConstantOp::create(b, b.getI32IntegerAttr(box[axis]));
+    digits[axis] = arith::RemUIOp::create(b, rest, extent);
+    rest = arith::DivUIOp::create(b, rest, extent);
+  }
+  return digits;
+}
+
+FragmentType LayoutAssigner::getFragmentType(RankedTensorType type) {
+  if (type.getRank() == 1)
+    return FragmentType::get(b.getContext(), type.getShape(),
+                             type.getElementType(), Role::Row, warps);
+  Type elementType = type.getElementType();
+  if (elementType.getIntOrFloatBitWidth() == 16)
+    elementType = b.getF32Type();
+  return FragmentType::get(
+      b.getContext(),
+      {type.getDimSize(0), int64_t(llvm::alignTo(type.getDimSize(1), 16))},
+      elementType, Role::Accumulator, warps);
+}
+
+/// Bytes, at most 16, that divide the distance of any two rows of channels, as
+/// far as the type tells.
+static int64_t getRowAlignment(MemRefType type) {
+  int64_t bytes = type.getElementTypeBitWidth() / 8;
+  int64_t rows = 16;
+  auto [strides, offset] = type.getStridesAndOffset();
+  auto divide = [&](int64_t elements) {
+    int64_t distance = ShapedType::isDynamic(elements) ? 1 : elements;
+    rows = std::gcd(rows, distance * bytes);
+  };
+  divide(type.getShape().back());
+  divide(offset);
+  for (int64_t stride : ArrayRef(strides).drop_back())
+    divide(stride);
+  return rows;
+}
+
+/// Says outside the launch which alignment wide accesses in it rely on.
+void LayoutAssigner::assumeAlignments() {
+  llvm::MapVector<Value, int64_t> alignments;
+  launch.walk([&](Operation *op) {
+    Value memref;
+    if (auto load = dyn_cast<mlir::na::TileLoadOp>(op))
+      memref = load.getSource();
+    else if (auto store = dyn_cast<mlir::na::TileStoreOp>(op))
+      memref = store.getDest();
+    if (!memref)
+      return;
+    int64_t alignment = getRowAlignment(cast<MemRefType>(memref.getType()));
+    while (auto view = memref.getDefiningOp<ViewLikeOpInterface>())
+      memref = view.getViewSource();
+    auto [it, inserted] = alignments.try_emplace(memref, alignment);
+    if (!inserted)
+      it->second = std::max(it->second, alignment);
+  });
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(launch);
+  for (auto [memref, alignment] : alignments)
+    if (memref.getParentRegion()->isProperAncestor(&launch.getBody()))
+      mapping.map(
+          memref,
+          memref::AssumeAlignmentOp::create(b, memref, alignment).getResult());
+}
+
+LogicalResult LayoutAssigner::run() {
+  assumeAlignments();
+  Region &region = launch.getBody();
+  if (!region.hasOneBlock())
+    return launch.emitError("nagpu-assign-layouts: body has several blocks");
+  Block &old = region.front();
+  auto *block = new Block();
+  for (BlockArgument arg : old.getArguments())
+    mapping.map(arg, block->addArgument(arg.getType(), arg.getLoc()));
+  region.push_back(block);
+  b.setInsertionPointToEnd(block);
+  if (failed(convertBlock(old)))
+    return failure();
+  gpu::TerminatorOp::create(b);
+  old.dropAllDefinedValueUses();
+  for (BlockArgument arg : old.getArguments())
+    arg.dropAllUses();
+  old.erase();
+  return success();
+}
+
+LogicalResult LayoutAssigner::convertBlock(Block &block) {
+  for (Operation &op : block.without_terminator()) {
+    b.setLoc(op.getLoc());
+    if (failed(convert(op)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult LayoutAssigner::convert(Operation &op) {
+  return TypeSwitch<Operation *, LogicalResult>(&op)
+      .Case([&](scf::ForOp op) { return convertFor(op); })
+      .Case([&](scf::IfOp op) { return convertIf(op); })
+      .Case([&](na::TileLoadOp op) { return convertLoad(op); })
+      .Case([&](na::TileStoreOp op) { return convertStore(op); })
+      .Case([&](na::TileWindowsOp op) { return convertWindows(op); })
+      .Case([&](na::TileMaskOp op) { return convertMask(op); })
+      .Case([&](na::TileBiasOp op) { return convertBias(op); })
+      .Case([&](na::TileScatterOp op) { return convertScatter(op); })
+      .Case([&](na::TileGatherOp op) { return convertGather(op); })
+      .Case([&](linalg::FillOp op) { return convertFill(op); })
+      .Case([&](linalg::ContractOp op) { return convertContract(op); })
+      .Case([&](linalg::GenericOp op) { return convertGeneric(op); })
+      .Case([&](tensor::EmptyOp) { return success(); })
+      .Default([&](Operation *op) -> LogicalResult {
+        auto isTensor = [](Type type) { return isa<TensorType>(type); };
+        if (llvm::any_of(op->getOperandTypes(), isTensor) ||
+            llvm::any_of(op->getResultTypes(), isTensor) ||
+            op->getNumRegions() != 0)
+          return op->emitError(
+              "nagpu-assign-layouts: no layout for this operation");
+        convertScalar(*op);
+        return success();
+      });
+}
+
+void LayoutAssigner::convertScalar(Operation &op) { b.clone(op, mapping); }
+
+LogicalResult LayoutAssigner::convertFor(scf::ForOp loop) {
+  SmallVector<Value> inits;
+  for (Value init : loop.getInitArgs())
+    inits.push_back(isa<TensorType>(init.getType()) ? fragment(init)
+                                                    : scalar(init));
+  if (llvm::is_contained(inits, Value()))
+    return loop.emitError("nagpu-assign-layouts: a loop carries a tile that "
+                          "is not in registers");
+  auto converted = scf::ForOp::create(b, scalar(loop.getLowerBound()),
+                                      scalar(loop.getUpperBound()),
+                                      scalar(loop.getStep()), inits);
+  mapping.map(loop.getInductionVar(), converted.getInductionVar());
+  auto bind = [&](ValueRange from, ValueRange to) {
+    for (auto [old, value] : llvm::zip_equal(from, to)) {
+      if (isa<TensorType>(old.getType()))
+        fragments[old] = value;
+      else
+        mapping.map(old, value);
+    }
+  };
+  bind(loop.getRegionIterArgs(), converted.getRegionIterArgs());
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(converted.getBody());
+    // Without carried values the builder has made the terminator already.
+    if (inits.empty())
+      b.setInsertionPoint(converted.getBody()->getTerminator());
+    loops.push_back(converted);
+    if (failed(convertBlock(*loop.getBody())))
+      return failure();
+    loops.pop_back();
+    if (!inits.empty()) {
+      SmallVector<Value> yields;
+      for (Value value : loop.getYieldedValues())
+        yields.push_back(isa<TensorType>(value.getType()) ? fragment(value)
+                                                          : scalar(value));
+      scf::YieldOp::create(b, yields);
+    }
+  }
+  bind(loop.getResults(), converted.getResults());
+  return success();
+}
+
+LogicalResult LayoutAssigner::convertIf(scf::IfOp branch) {
+  SmallVector<Type> types;
+  for (Type type : branch.getResultTypes()) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    types.push_back(tensor ? Type(getFragmentType(tensor)) : type);
+  }
+  auto converted =
+      scf::IfOp::create(b, types, scalar(branch.getCondition()),
+                        /*addThenBlock=*/true,
+                        /*addElseBlock=*/branch.elseBlock() != nullptr);
+  auto convertBranch = [&](Block *from, Block *to) -> LogicalResult {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToEnd(to);
+    if (failed(convertBlock(*from)))
+      return failure();
+    SmallVector<Value> yields;
+    for (Value value : from->getTerminator()->getOperands())
+      yields.push_back(isa<TensorType>(value.getType()) ? fragment(value)
+                                                        : scalar(value));
+    scf::YieldOp::create(b, yields);
+    return success();
+  };
+  if (failed(convertBranch(branch.thenBlock(), converted.thenBlock())) ||
+      (branch.elseBlock() &&
+       failed(convertBranch(branch.elseBlock(), converted.elseBlock()))))
+    return failure();
+  for (auto [old, value] :
+       llvm::zip_equal(branch.getResults(), converted.getResults())) {
+    if (isa<TensorType>(old.getType()))
+      fragments[old] = value;
+    else
+      mapping.map(old, value);
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Loads and stores
+//===----------------------------------------------------------------------===//
+
+LogicalResult LayoutAssigner::convertLoad(na::TileLoadOp op) {
+  auto tensor = dyn_cast<RankedTensorType>(op.getInit().getType());
+  Type elementType =
+      cast<MemRefType>(op.getSource().getType()).getElementType();
+  if (!tensor || op.getTransposed() || tensor.getElementType() != elementType)
+    return op.emitError("nagpu-assign-layouts: a tile on a GPU is a tensor of "
+                        "its source's element type, not transposed");
+  int64_t depth = depthOf(elementType);
+  if (tensor.getDimSize(0) % 16 != 0)
+    return op.emitError("nagpu-assign-layouts: a tile of ")
+           << tensor.getDimSize(0)
+           << " tokens; matrix instructions need a multiple of 16";
+  auto type =
+      SharedType::get(b.getContext(),
+                      {tensor.getDimSize(0),
+                       int64_t(llvm::alignTo(tensor.getDimSize(1), depth))},
+                      elementType, Swizzle::Linear);
+  Value slot;
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(&launch.getBody().back());
+    slot = AllocOp::create(b, type, IntegerAttr());
+  }
+  // Nobody reads what the last iteration loaded any more.
+  if (!loops.empty())
+    BarrierOp::create(b);
+  Value token = AsyncCopyOp::create(
+      b, scalar(op.getSource()), scalar(op.getBatch()), scalar(op.getHead()),
+      scalars(op.getAt()), slot, op.getBox(), op.getDilation(), warps);
+  Value group = AsyncCommitOp::create(b, token);
+  tiles[op.getResult()] =
+      AsyncWaitOp::create(b, TypeRange(type), group, slot, /*pending=*/0)
+          .getResult(0);
+  return success();
+}
+
+LogicalResult LayoutAssigner::convertStore(na::TileStoreOp op) {
+  Value source = fragment(op.getTile());
+  if (!source || op.getTransposed())
+    return op.emitError(
+        "nagpu-assign-layouts: expected a computed tile [queries, channels]");
+  StoreOp::create(b, source, scalar(op.getDest()), scalar(op.getBatch()),
+                  scalar(op.getHead()), scalars(op.getAt()), op.getBox(),
+                  op.getDilation());
+  return success();
+}
+
+LogicalResult LayoutAssigner::convertFill(linalg::FillOp op) {
+  auto type = dyn_cast<RankedTensorType>(op.getOutputs()[0].getType());
+  if (!type)
+    return op.emitError("nagpu-assign-layouts: fill of a memref in a kernel");
+  FragmentType fragmentType = getFragmentType(type);
+  fragments[op.getResult(0)] =
+      SplatOp::create(b, fragmentType, scalar(op.getInputs()[0]));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+/// The columns from `column` on of a left operand, `depth` of them. Where the
+/// whole operand can stay in registers, it is loaded before the loops.
+Value LayoutAssigner::getLhsSlice(Value tile, int64_t column, int64_t depth) {
+  auto type = cast<SharedType>(tile.getType());
+  int64_t columns = type.getColumns();
+  auto sliceType = FragmentType::get(b.getContext(), {type.getRows(), depth},
+                                     type.getElementType(), Role::Lhs, warps);
+  auto load = [&](int64_t column) {
+    return LdMatrixOp::create(b, sliceType, tile, 0, column, false, false);
+  };
+  int64_t registers = sliceType.getNumRegisters() * columns / depth;
+  bool invariant =
+      !loops.empty() && tile.getParentRegion() == &launch.getBody();
+  if (!invariant || registers > residentRegisters)
+    return load(column);
+  auto [it, inserted] = resident.try_emplace(tile);
+  if (inserted) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointAfterValue(tile);
+    for (int64_t k = 0; k < columns; k += depth)
+      it->second.push_back(load(k));
+  }
+  return it->second[column / depth];
+}
+
+/// acc + lhs * rhs, or lhs * rhs^T with `transposed`. `rhs` is a shared tile,
+/// `lhs` a shared tile or a fragment.
+Value LayoutAssigner::buildProduct(Value lhs, Value rhs, Value acc,
+                                   bool transposed) {
+  auto rhsType = cast<SharedType>(rhs.getType());
+  Type elementType = rhsType.getElementType();
+  if (elementType.isF32() && !tf32)
+    return FmaOp::create(b, acc.getType(), lhs, rhs, acc, transposed);
+
+  int64_t depth = depthOf(elementType);
+  int64_t inner = transposed ? rhsType.getColumns() : rhsType.getRows();
+  int64_t outer = transposed ? rhsType.getRows() : rhsType.getColumns();
+  bool fromFragment = isa<FragmentType>(lhs.getType());
+  if (fromFragment) {
+    auto lhsType = cast<FragmentType>(lhs.getType());
+    auto whole = FragmentType::get(b.getContext(), lhsType.getShape(),
+                                   elementType, Role::Lhs, warps);
+    if (whole != lhsType)
+      lhs = ConvertOp::create(b, whole, lhs);
+  }
+  auto rhsSlice = FragmentType::get(b.getContext(), {depth, outer}, elementType,
+                                    Role::Rhs, warps);
+  for (int64_t k = 0; k < inner; k += depth) {
+    Value left = fromFragment ? Value() : getLhsSlice(lhs, k, depth);
+    Value right = LdMatrixOp::create(
+        b, rhsSlice, rhs, transposed ? 0 : k, transposed ? k : 0, transposed,
+        /*permuted=*/fromFragment && elementType.isF32());
+    if (fromFragment) {
+      auto lhsType = cast<FragmentType>(lhs.getType());
+      left = ExtractOp::create(b,
+                               FragmentType::get(b.getContext(),
+                                                 {lhsType.getRows(), depth},
+                                                 elementType, Role::Lhs, warps),
+                               lhs, k);
+    }
+    acc = MmaOp::create(b, acc.getType(), left, right, acc);
+  }
+  return acc;
+}
+
+LogicalResult LayoutAssigner::convertContract(linalg::ContractOp op) {
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  AffineExpr m, n, k;
+  bindDims(b.getContext(), m, n, k);
+  auto is = [&](AffineMap map, AffineExpr first, AffineExpr second) {
+    return map == AffineMap::get(3, 0, {first, second}, b.getContext());
+  };
+  // The loops may be numbered in any order.
+  if (maps[2].getNumResults() != 2 || maps[2].getNumDims() != 3)
+    return op.emitError("nagpu-assign-layouts: not a product of matrices");
+  m = maps[2].getResult(0);
+  n = maps[2].getResult(1);
+  for (unsigned dim = 0; dim < 3; ++dim)
+    if (AffineExpr d = b.getAffineDimExpr(dim); d != m && d != n)
+      k = d;
+  bool transposed = is(maps[1], n, k);
+  Value left = op.getInputs()[0], right = op.getInputs()[1];
+  Value acc = fragment(op.getOutputs()[0]);
+  Value rhs = tiles.lookup(right);
+  Value lhs = tiles.lookup(left);
+  if (!lhs)
+    lhs = fragment(left);
+  if (!is(maps[0], m, k) || !(transposed || is(maps[1], k, n)) || !lhs ||
+      !rhs || !acc)
+    return op.emitError("nagpu-assign-layouts: expected a product of a tile of "
+                        "queries or weights with a loaded tile");
+  fragments[op.getResult(0)] = buildProduct(lhs, rhs, acc, transposed);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Elementwise operations and reductions
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> LayoutAssigner::cloneBody(linalg::GenericOp op,
+                                             ValueRange args,
+                                             ImplicitLocOpBuilder &b) {
+  IRMapping inner = mapping;
+  Block *body = op.getBody();
+  for (auto [arg, value] : llvm::zip_equal(body->getArguments(), args))
+    if (value)
+      inner.map(arg, value);
+  for (Operation &nested : body->without_terminator()) {
+    if (auto index = dyn_cast<linalg::IndexOp>(nested)) {
+      Value position = IndexOp::create(b, index.getDim());
+      inner.map(index.getResult(),
+                arith::IndexCastOp::create(b, b.getIndexType(), position)
+                    .getResult());
+      continue;
+    }
+    b.clone(nested, inner);
+  }
+  return llvm::map_to_vector(body->getTerminator()->getOperands(),
+                             [&](Value v) { return inner.lookupOrDefault(v); });
+}
+
+LogicalResult LayoutAssigner::convertGeneric(linalg::GenericOp op) {
+  return op.getNumReductionLoops() == 0 ? convertElementwise(op)
+                                        : convertReduction(op);
+}
+
+LogicalResult LayoutAssigner::convertElementwise(linalg::GenericOp op) {
+  SmallVector<Value> inputs;
+  SmallVector<int64_t> positions;
+  Block *body = op.getBody();
+  for (OpOperand &operand : op->getOpOperands()) {
+    BlockArgument arg = body->getArgument(operand.getOperandNumber());
+    if (arg.use_empty())
+      continue;
+    Value value = isa<TensorType>(operand.get().getType())
+                      ? fragment(operand.get())
+                      : Value();
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    bool broadcast = map.getNumDims() == 2 && map.getNumResults() == 1 &&
+                     map.getResult(0) == b.getAffineDimExpr(0);
+    if (!value || !(map.isIdentity() || broadcast))
+      return op.emitError("nagpu-assign-layouts: operand ")
+             << operand.getOperandNumber()
+             << " is no computed tile of the form [queries, n] or [queries]";
+    inputs.push_back(value);
+    positions.push_back(operand.getOperandNumber());
+  }
+  auto arguments = [&](ValueRange values) {
+    SmallVector<Value> args(body->getNumArguments());
+    for (auto [position, value] : llvm::zip_equal(positions, values))
+      args[position] = value;
+    return args;
+  };
+  // Rounding to 16 bits makes the left operand of a product.
+  auto first = cast<RankedTensorType>(op.getResult(0).getType());
+  if (op.getNumResults() == 1 && first.getRank() == 2 &&
+      first.getElementType().getIntOrFloatBitWidth() == 16) {
+    auto yielded = body->getTerminator()->getOperand(0);
+    auto round = yielded.getDefiningOp<arith::TruncFOp>();
+    if (inputs.size() != 1 || !round || !isa<BlockArgument>(round.getIn()))
+      return op.emitError("nagpu-assign-layouts: a 16-bit tile must be a "
+                          "rounded one");
+    auto accumulator = cast<FragmentType>(inputs[0].getType());
+    fragments[op.getResult(0)] = ConvertOp::create(
+        b,
+        FragmentType::get(b.getContext(), accumulator.getShape(),
+                          first.getElementType(), Role::Lhs, warps),
+        inputs[0]);
+    return success();
+  }
+  SmallVector<FragmentType> types;
+  for (Type type : op.getResultTypes())
+    types.push_back(getFragmentType(cast<RankedTensorType>(type)));
+  SmallVector<Value> results = buildMap(
+      b, inputs, types, {}, [&](ImplicitLocOpBuilder &b, ValueRange values) {
+        return cloneBody(op, arguments(values), b);
+      });
+  for (auto [old, value] : llvm::zip_equal(op.getResults(), results))
+    fragments[old] = value;
+  return success();
+}
+
+/// The combiner of a reduction whose body is one sum or maximum.
+static std::optional<Kind> getKind(Block *body) {
+  std::optional<Kind> kind;
+  for (Operation &op : body->without_terminator()) {
+    if (isa<arith::AddFOp>(op))
+      kind = Kind::Add;
+    else if (isa<arith::MaximumFOp, arith::MaxNumFOp>(op))
+      kind = Kind::Max;
+    else if (auto compare = dyn_cast<arith::CmpFOp>(op);
+             compare && compare.getPredicate() == arith::CmpFPredicate::OGT)
+      kind = Kind::Max;
+    else if (!isa<arith::SelectOp>(op))
+      return std::nullopt;
+  }
+  return kind;
+}
+
+LogicalResult LayoutAssigner::convertReduction(linalg::GenericOp op) {
+  std::optional<Kind> kind = getKind(op.getBody());
+  Value source =
+      op.getNumDpsInputs() == 1 ? fragment(op.getInputs()[0]) : Value();
+  Value init = op.getNumResults() == 1 ? fragment(op.getOutputs()[0]) : Value();
+  if (!kind || !source || !init ||
+      !op.getMatchingIndexingMap(op.getDpsInputOperand(0)).isIdentity())
+    return op.emitError("nagpu-assign-layouts: expected the sum or maximum of "
+                        "the columns of a computed tile");
+  FragmentType type =
+      getFragmentType(cast<RankedTensorType>(op.getResult(0).getType()));
+  Value reduced = ReduceOp::create(b, type, *kind, source);
+  // A reduction that starts at its identity is its own result.
+  auto splat = init.getDefiningOp<SplatOp>();
+  FloatAttr start;
+  if (splat)
+    matchPattern(splat.getValue(), m_Constant(&start));
+  bool identity =
+      start && (*kind == Kind::Add ? start.getValue().isZero()
+                                   : start.getValue().isInfinity() &&
+                                         start.getValue().isNegative());
+  if (!identity)
+    reduced = buildMap(
+        b, {reduced, init}, {type}, {},
+        [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
+          if (*kind == Kind::Add)
+            return {arith::AddFOp::create(b, args[0], args[1])};
+          return {arith::MaxNumFOp::create(b, args[0], args[1])};
+        })[0];
+  fragments[op.getResult(0)] = reduced;
+  return success();
+}
+
+namespace {
+struct AssignLayouts : nagpu::impl::NAGPUAssignLayoutsBase<AssignLayouts> {
+  using NAGPUAssignLayoutsBase::NAGPUAssignLayoutsBase;
+
+  void runOnOperation() override {
+    SmallVector<gpu::LaunchOp> launches;
+    getOperation()->walk([&](gpu::LaunchOp launch) {
+      bool tiled = false;
+      launch.walk([&](Operation *op) {
+        tiled |= op->getName().getStringRef().starts_with("na.tile.");
+      });
+      if (tiled)
+        launches.push_back(launch);
+    });
+    for (gpu::LaunchOp launch : launches) {
+      std::optional<int64_t> threads =
+          getConstantIntValue(launch.getBlockSizeX());
+      if (!threads || *threads % warpSize != 0) {
+        launch.emitError("nagpu-assign-layouts: the number of threads is not a "
+                         "known multiple of 32");
+        return signalPassFailure();
+      }
+      if (failed(LayoutAssigner(launch, *threads / warpSize, tf32).run()))
+        return signalPassFailure();
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,101 @@
+//===- LayoutAssigner.h - From tiles to fragments and shared tiles --------===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Internal to nagpu-assign-layouts.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NA_LIB_DIALECT_NAGPU_TRANSFORMS_LAYOUTASSIGNER_H
+#define NA_LIB_DIALECT_NAGPU_TRANSFORMS_LAYOUTASSIGNER_H
+
+#include "na/Dialect/NA/IR/NA.h"
+#include "na/Dialect/NAGPU/IR/NAGPU.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace mlir::nagpu {
+
+/// Builds a `nagpu.map`: `body` gets the elements of `inputs` and returns those
+/// of the results. Without results, `over` says what is iterated over.
+SmallVector<Value> buildMap(
+    ImplicitLocOpBuilder &b, ValueRange inputs, ArrayRef<FragmentType> results,
+    FragmentType over,
+    function_ref<SmallVector<Value>(ImplicitLocOpBuilder &, ValueRange)> body);
+
+/// Rebuilds the body of a launch on tensors as one on fragments.
+class LayoutAssigner {
+public:
+  LayoutAssigner(gpu::LaunchOp launch, int64_t warps, bool tf32)
+      : launch(launch), warps(warps), tf32(tf32),
+        b(launch.getLoc(), launch.getContext()) {}
+
+  LogicalResult run();
+
+private:
+  // AssignLayouts.cpp
+  void assumeAlignments();
+  LogicalResult convertBlock(Block &block);
+  LogicalResult convert(Operation &op);
+  LogicalResult convertFor(scf::ForOp loop);
+  LogicalResult convertIf(scf::IfOp branch);
+  LogicalResult convertLoad(na::TileLoadOp op);
+  LogicalResult convertStore(na::TileStoreOp op);
+  LogicalResult convertFill(linalg::FillOp op);
+  LogicalResult convertContract(linalg::ContractOp op);
+  LogicalResult convertGeneric(linalg::GenericOp op);
+  LogicalResult convertElementwise(linalg::GenericOp op);
+  LogicalResult convertReduction(linalg::GenericOp op);
+  void convertScalar(Operation &op);
+  Value buildProduct(Value lhs, Value rhs, Value acc, bool transposed);
+  Value getLhsSlice(Value tile, int64_t column, int64_t depth);
+  SmallVector<Value> cloneBody(linalg::GenericOp op, ValueRange args,
+                               ImplicitLocOpBuilder &b);
+  FragmentType getFragmentType(RankedTensorType type);
+
+  // WindowFragments.cpp
+  LogicalResult convertWindows(na::TileWindowsOp op);
+  LogicalResult convertMask(na::TileMaskOp op);
+  LogicalResult convertBias(na::TileBiasOp op);
+  LogicalResult convertScatter(na::TileScatterOp op);
+  LogicalResult convertGather(na::TileGatherOp op);
+  /// Key ranges of the rows, relative to `at`, as row fragments per axis.
+  SmallVector<Value> getRelativeRanges(Value ranges, ValueRange at,
+                                       ArrayRef<int64_t> axes);
+
+  /// A scalar or memref of the old body in the new one.
+  Value scalar(Value value) { return mapping.lookupOrDefault(value); }
+  SmallVector<Value> scalars(ValueRange values) {
+    return llvm::map_to_vector(values, [&](Value v) { return scalar(v); });
+  }
+  Value fragment(Value tensor) { return fragments.lookup(tensor); }
+  int64_t depthOf(Type elementType) const {
+    return elementType.getIntOrFloatBitWidth() == 16 ? 16 : 8;
+  }
+
+  gpu::LaunchOp launch;
+  int64_t warps;
+  bool tf32;
+  ImplicitLocOpBuilder b;
+  /// Loops of the new body around the insertion point, outermost first.
+  SmallVector<scf::ForOp> loops;
+  IRMapping mapping;
+  DenseMap<Value, Value> fragments, tiles;
+  DenseMap<Value, SmallVector<Value>> windowRanges;
+  DenseMap<Value, SmallVector<Value>> resident;
+};
+
+/// The digits of `lane` (i32), row-major in `box`.
+SmallVector<Value> buildDigits(ImplicitLocOpBuilder &b, Value lane,
+                               ArrayRef<int64_t> box);
+
+} // namespace mlir::nagpu
+
+#endif // NA_LIB_DIALECT_NAGPU_TRANSFORMS_LAYOUTASSIGNER_H

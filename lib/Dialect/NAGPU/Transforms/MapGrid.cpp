@@ -1,0 +1,114 @@
+//===- MapGrid.cpp - Map tiled loops to the grid of a kernel --------------===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "na/Dialect/NA/IR/NA.h"
+#include "na/Dialect/NAGPU/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace mlir::nagpu {
+#define GEN_PASS_DEF_NAGPUMAPGRID
+#include "na/Dialect/NAGPU/Transforms/Passes.h.inc"
+} // namespace mlir::nagpu
+
+using namespace mlir;
+
+static constexpr int64_t warpSize = 32;
+/// Rows of one block of a matrix instruction.
+static constexpr int64_t blockRows = 16;
+
+static bool isTileOp(Operation *op) {
+  return op->getName().getStringRef().starts_with("na.tile.");
+}
+
+/// Queries of the tile that an iteration computes; 0 if it stores none.
+static int64_t getQueries(scf::ForallOp loop) {
+  int64_t queries = 0;
+  loop.walk([&](Operation *op) {
+    ArrayRef<int64_t> box;
+    if (auto store = dyn_cast<mlir::na::TileStoreOp>(op))
+      box = store.getBox();
+    else if (auto scatter = dyn_cast<mlir::na::TileScatterOp>(op))
+      box = scatter.getQueryBox();
+    if (!box.empty())
+      queries = std::max<int64_t>(queries, llvm::product_of(box));
+  });
+  return queries;
+}
+
+static FailureOr<int64_t> getWarps(scf::ForallOp loop) {
+  int64_t queries = getQueries(loop);
+  int64_t warps = 0;
+  if (auto schedule =
+          loop->getAttrOfType<mlir::na::ScheduleAttr>("na.schedule"))
+    warps = schedule.getWarps();
+  if (warps == 0)
+    warps = std::clamp<int64_t>(queries / blockRows, 1, 4);
+  if (queries == 0 || queries % (blockRows * warps) != 0)
+    return loop.emitError("nagpu-map-grid: query tile has ")
+           << queries << " queries, expected a multiple of "
+           << blockRows * warps << " (" << blockRows << " for each of " << warps
+           << " warps)";
+  return warps;
+}
+
+static LogicalResult mapToGrid(scf::ForallOp loop, RewriterBase &rewriter) {
+  FailureOr<int64_t> warps = getWarps(loop);
+  if (failed(warps))
+    return failure();
+  ImplicitLocOpBuilder b(loop.getLoc(), rewriter);
+  SmallVector<OpFoldResult> extents = loop.getMixedUpperBound();
+  Value one = arith::ConstantIndexOp::create(b, 1);
+  Value grid = one;
+  for (OpFoldResult extent : extents)
+    grid = b.createOrFold<arith::MulIOp>(
+        grid, getValueOrCreateConstantIndexOp(b, b.getLoc(), extent));
+  Value threads = arith::ConstantIndexOp::create(b, *warps * warpSize);
+  auto launch = gpu::LaunchOp::create(b, grid, one, one, threads, one, one);
+  if (Attribute schedule = loop->getAttr("na.schedule"))
+    launch->setAttr("na.schedule", schedule);
+
+  // The first dimension, which may be dynamic, is what remains.
+  b.setInsertionPointToStart(&launch.getBody().front());
+  Value rest = launch.getBlockIds().x;
+  SmallVector<Value> ids(extents.size());
+  for (int64_t dim = extents.size() - 1; dim > 0; --dim) {
+    Value extent = getValueOrCreateConstantIndexOp(b, b.getLoc(), extents[dim]);
+    ids[dim] = b.createOrFold<arith::RemUIOp>(rest, extent);
+    rest = b.createOrFold<arith::DivUIOp>(rest, extent);
+  }
+  ids[0] = rest;
+  rewriter.eraseOp(loop.getTerminator());
+  rewriter.inlineBlockBefore(loop.getBody(), &launch.getBody().front(),
+                             launch.getBody().front().end(), ids);
+  b.setInsertionPointToEnd(&launch.getBody().front());
+  gpu::TerminatorOp::create(b);
+  rewriter.eraseOp(loop);
+  return success();
+}
+
+namespace {
+struct MapGrid : nagpu::impl::NAGPUMapGridBase<MapGrid> {
+  void runOnOperation() override {
+    SmallVector<scf::ForallOp> loops;
+    getOperation()->walk([&](scf::ForallOp loop) {
+      if (llvm::any_of(*loop.getBody(),
+                       [](Operation &op) { return isTileOp(&op); }))
+        loops.push_back(loop);
+    });
+    IRRewriter rewriter(&getContext());
+    for (scf::ForallOp loop : loops) {
+      rewriter.setInsertionPoint(loop);
+      if (failed(mapToGrid(loop, rewriter)))
+        return signalPassFailure();
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,310 @@
+//===- WindowFragments.cpp - Windows, masks and slots on fragments --------===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "LayoutAssigner.h"
+
+#include "na/Dialect/NA/Transforms/IRIndex.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::nagpu;
+using mlir::na::IndexValue;
+
+static Value toIndex(ImplicitLocOpBuilder &b, Value value) {
+  return arith::IndexCastOp::create(b, b.getIndexType(), value);
+}
+
+static Value toI32(ImplicitLocOpBuilder &b, Value value) {
+  return value.getType().isIndex()
+             ? arith::IndexCastOp::create(b, b.getI32Type(), value).getResult()
+             : value;
+}
+
+static Value constant(ImplicitLocOpBuilder &b, int64_t value) {
+  return arith::ConstantOp::create(b, b.getI32IntegerAttr(value));
+}
+
+static Value castFloat(ImplicitLocOpBuilder &b, Value value, Type type) {
+  unsigned from = value.getType().getIntOrFloatBitWidth();
+  unsigned to = type.getIntOrFloatBitWidth();
+  if (from < to)
+    return arith::ExtFOp::create(b, type, value);
+  if (from > to)
+    return arith::TruncFOp::create(b, type, value);
+  return value;
+}
+
+LogicalResult LayoutAssigner::convertWindows(mlir::na::TileWindowsOp op) {
+  auto tensor = dyn_cast<RankedTensorType>(op.getInit().getType());
+  if (!tensor)
+    return op.emitError("nagpu-assign-layouts: windows on memrefs");
+  auto type = FragmentType::get(b.getContext(), {tensor.getDimSize(1)},
+                                b.getI32Type(), Role::Row, warps);
+  SmallVector<Value> at = scalars(op.getAt()), sizes = scalars(op.getSizes());
+  SmallVector<FragmentType> types(2 * op.getWindow().getRank(), type);
+  windowRanges[op.getResult()] = buildMap(
+      b, {}, types, {},
+      [&](ImplicitLocOpBuilder &b, ValueRange) -> SmallVector<Value> {
+        SmallVector<Value> digits =
+            buildDigits(b, IndexOp::create(b, 0), op.getBox());
+        SmallVector<Value> bounds;
+        for (int64_t axis = 0; axis < op.getWindow().getRank(); ++axis) {
+          IndexValue size(b, b.getLoc(), sizes[axis], /*nonNegative=*/true);
+          IndexValue first(b, b.getLoc(), at[axis], /*nonNegative=*/true);
+          IndexValue digit(b, b.getLoc(), toIndex(b, digits[axis]),
+                           /*nonNegative=*/true);
+          // Lanes beyond the class take its last query.
+          IndexValue position = minV(first + digit, size - 1);
+          position = IndexValue(b, b.getLoc(), position.getFoldResult(),
+                                /*nonNegative=*/true);
+          auto range = ::na::window::keyRange(op.getWindow().getAxis(axis),
+                                              size, position);
+          bounds.push_back(toI32(b, range.begin.getValue()));
+          bounds.push_back(toI32(b, range.end.getValue()));
+        }
+        return bounds;
+      });
+  return success();
+}
+
+SmallVector<Value> LayoutAssigner::getRelativeRanges(Value ranges,
+                                                     ValueRange at,
+                                                     ArrayRef<int64_t> axes) {
+  ArrayRef<Value> absolute = windowRanges[ranges];
+  SmallVector<Value> inputs;
+  for (int64_t axis : axes) {
+    inputs.push_back(absolute[2 * axis]);
+    inputs.push_back(absolute[2 * axis + 1]);
+  }
+  if (inputs.empty())
+    return {};
+  SmallVector<FragmentType> types(inputs.size(),
+                                  cast<FragmentType>(inputs[0].getType()));
+  return buildMap(
+      b, inputs, types, {},
+      [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
+        SmallVector<Value> bounds;
+        for (auto [i, bound] : llvm::enumerate(args))
+          bounds.push_back(
+              arith::SubIOp::create(b, bound, toI32(b, at[axes[i / 2]])));
+        return bounds;
+      });
+}
+
+/// Whether digit is in [begin, end), one comparison each way.
+static Value buildInside(ImplicitLocOpBuilder &b, Value digit, Value begin,
+                         Value end) {
+  Value after =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::sge, digit, begin);
+  Value before =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::slt, digit, end);
+  return arith::AndIOp::create(b, after, before);
+}
+
+LogicalResult LayoutAssigner::convertMask(mlir::na::TileMaskOp op) {
+  Value scores = fragment(op.getInit());
+  if (!scores || op.getKeyMajor() || !windowRanges.contains(op.getRanges()))
+    return op.emitError("nagpu-assign-layouts: expected scores [queries, keys] "
+                        "and ranges of na.tile.windows");
+  auto type = cast<FragmentType>(scores.getType());
+  SmallVector<Value> at = scalars(op.getAt());
+  auto masked = [&]() -> Value {
+    SmallVector<Value> inputs = {scores};
+    llvm::append_range(inputs,
+                       getRelativeRanges(op.getRanges(), at, op.getAxes()));
+    return buildMap(
+        b, inputs, {type}, {},
+        [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
+          SmallVector<Value> digits =
+              buildDigits(b, IndexOp::create(b, 1), op.getBox());
+          Value hidden = arith::ConstantOp::create(
+              b, b.getF32FloatAttr(-std::numeric_limits<float>::infinity()));
+          Value score = args[0];
+          for (auto [i, axis] : llvm::enumerate(op.getAxes()))
+            score = arith::SelectOp::create(
+                b,
+                buildInside(b, digits[axis], args[2 * i + 1], args[2 * i + 2]),
+                score, hidden);
+          return {score};
+        })[0];
+  };
+  if (!op.getUnless()) {
+    fragments[op.getResult()] = masked();
+    return success();
+  }
+  auto branch = scf::IfOp::create(b, TypeRange(type), scalar(op.getUnless()),
+                                  /*addThenBlock=*/true, /*addElseBlock=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToEnd(branch.thenBlock());
+  scf::YieldOp::create(b, scores);
+  b.setInsertionPointToEnd(branch.elseBlock());
+  scf::YieldOp::create(b, masked());
+  fragments[op.getResult()] = branch.getResult(0);
+  return success();
+}
+
+LogicalResult LayoutAssigner::convertBias(mlir::na::TileBiasOp op) {
+  Value scores = fragment(op.getInit());
+  if (!scores || op.getKeyMajor())
+    return op.emitError(
+        "nagpu-assign-layouts: expected scores [queries, keys]");
+  auto type = cast<FragmentType>(scores.getType());
+  SmallVector<Value> queryAt = scalars(op.getQueryAt()),
+                     keyAt = scalars(op.getKeyAt());
+  Value table = scalar(op.getTable()), head = scalar(op.getHead());
+  fragments[op.getResult()] = buildMap(
+      b, {scores}, {type}, {},
+      [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
+        SmallVector<Value> rows =
+            buildDigits(b, IndexOp::create(b, 0), op.getQueryBox());
+        SmallVector<Value> columns =
+            buildDigits(b, IndexOp::create(b, 1), op.getKeyBox());
+        SmallVector<Value> indices = {head};
+        Value exists;
+        Value zero = constant(b, 0);
+        for (int64_t axis = 0; axis < op.getWindow().getRank(); ++axis) {
+          int64_t size = op.getWindow().getSize()[axis];
+          Value origin = arith::SubIOp::create(b, toI32(b, keyAt[axis]),
+                                               toI32(b, queryAt[axis]));
+          origin = arith::AddIOp::create(b, origin, constant(b, size - 1));
+          Value offset = arith::SubIOp::create(b, columns[axis], rows[axis]);
+          Value entry = arith::AddIOp::create(b, origin, offset);
+          Value last = constant(b, 2 * size - 2);
+          Value inside =
+              arith::CmpIOp::create(b, arith::CmpIPredicate::ule, entry, last);
+          exists = exists ? arith::AndIOp::create(b, exists, inside).getResult()
+                          : inside;
+          // What is outside the table is read at its border and dropped.
+          Value clamped = arith::MinSIOp::create(
+              b, arith::MaxSIOp::create(b, entry, zero).getResult(), last);
+          indices.push_back(toIndex(b, clamped));
+        }
+        Value bias = castFloat(b, memref::LoadOp::create(b, table, indices),
+                               b.getF32Type());
+        Value none = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+        bias = arith::SelectOp::create(b, exists, bias, none);
+        return {arith::AddFOp::create(b, args[0], bias)};
+      })[0];
+  return success();
+}
+
+/// Where a pair of a query and a key lies in the weights of the query.
+namespace {
+struct Slot {
+  Value exists;
+  SmallVector<Value> indices;
+};
+} // namespace
+
+/// `bounds` are the relative ranges of the row, axis by axis.
+static Slot buildSlot(ImplicitLocOpBuilder &b, MemRefType weights, Value memref,
+                      Value batch, Value head, ValueRange at,
+                      mlir::na::WindowAttr window, ArrayRef<int64_t> queryBox,
+                      ArrayRef<int64_t> keyBox, ValueRange bounds) {
+  SmallVector<Value> rows = buildDigits(b, IndexOp::create(b, 0), queryBox);
+  SmallVector<Value> columns = buildDigits(b, IndexOp::create(b, 1), keyBox);
+  Slot slot;
+  slot.indices.push_back(batch);
+  Value number;
+  for (int64_t axis = 0; axis < window.getRank(); ++axis) {
+    Value step = constant(b, window.getDilation()[axis]);
+    Value token = arith::AddIOp::create(
+        b, toI32(b, at[axis]),
+        arith::MulIOp::create(b, rows[axis], step).getResult());
+    Value length =
+        toI32(b, b.createOrFold<memref::DimOp>(memref, int64_t(axis + 1)));
+    Value inside = arith::AndIOp::create(
+        b,
+        buildInside(b, columns[axis], bounds[2 * axis], bounds[2 * axis + 1]),
+        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, token, length));
+    slot.exists =
+        slot.exists ? arith::AndIOp::create(b, slot.exists, inside).getResult()
+                    : inside;
+    slot.indices.push_back(toIndex(b, token));
+    Value offset = arith::SubIOp::create(b, columns[axis], bounds[2 * axis]);
+    if (!number) {
+      number = offset;
+      continue;
+    }
+    Value size = constant(b, window.getSize()[axis]);
+    number = arith::AddIOp::create(
+        b, arith::MulIOp::create(b, number, size).getResult(), offset);
+  }
+  slot.indices.push_back(head);
+  slot.indices.push_back(toIndex(b, number));
+  return slot;
+}
+
+static SmallVector<int64_t> allAxes(mlir::na::WindowAttr window) {
+  return llvm::to_vector(llvm::seq<int64_t>(window.getRank()));
+}
+
+LogicalResult LayoutAssigner::convertScatter(mlir::na::TileScatterOp op) {
+  Value scores = fragment(op.getTile());
+  if (!scores || op.getKeyMajor() || !windowRanges.contains(op.getRanges()))
+    return op.emitError("nagpu-assign-layouts: expected scores [queries, keys] "
+                        "and ranges of na.tile.windows");
+  SmallVector<Value> at = scalars(op.getAt());
+  Value dest = scalar(op.getDest());
+  Value batch = scalar(op.getBatch()), head = scalar(op.getHead());
+  auto memref = cast<MemRefType>(dest.getType());
+  SmallVector<Value> inputs = {scores};
+  llvm::append_range(inputs,
+                     getRelativeRanges(op.getRanges(), scalars(op.getKeyAt()),
+                                       allAxes(op.getWindow())));
+  buildMap(b, inputs, {}, cast<FragmentType>(scores.getType()),
+           [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
+             Slot slot =
+                 buildSlot(b, memref, dest, batch, head, at, op.getWindow(),
+                           op.getQueryBox(), op.getKeyBox(), args.drop_front());
+             auto branch = scf::IfOp::create(b, slot.exists, false);
+             OpBuilder::InsertionGuard guard(b);
+             b.setInsertionPointToStart(branch.thenBlock());
+             memref::StoreOp::create(
+                 b, castFloat(b, args[0], memref.getElementType()), dest,
+                 slot.indices);
+             return {};
+           });
+  return success();
+}
+
+LogicalResult LayoutAssigner::convertGather(mlir::na::TileGatherOp op) {
+  auto tensor = dyn_cast<RankedTensorType>(op.getInit().getType());
+  if (!tensor || op.getKeyMajor() || !windowRanges.contains(op.getRanges()))
+    return op.emitError("nagpu-assign-layouts: expected weights [queries, "
+                        "keys] and ranges of na.tile.windows");
+  FragmentType type = getFragmentType(tensor);
+  SmallVector<Value> at = scalars(op.getAt());
+  Value source = scalar(op.getSource());
+  Value batch = scalar(op.getBatch()), head = scalar(op.getHead());
+  auto memref = cast<MemRefType>(source.getType());
+  SmallVector<Value> inputs = getRelativeRanges(
+      op.getRanges(), scalars(op.getKeyAt()), allAxes(op.getWindow()));
+  fragments[op.getResult()] = buildMap(
+      b, inputs, {type}, {},
+      [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
+        Slot slot =
+            buildSlot(b, memref, source, batch, head, at, op.getWindow(),
+                      op.getQueryBox(), op.getKeyBox(), args);
+        auto branch = scf::IfOp::create(b, TypeRange(b.getF32Type()),
+                                        slot.exists, true, true);
+        OpBuilder::InsertionGuard guard(b);
+        b.setInsertionPointToEnd(branch.thenBlock());
+        Value weight = castFloat(
+            b, memref::LoadOp::create(b, source, slot.indices), b.getF32Type());
+        scf::YieldOp::create(b, weight);
+        b.setInsertionPointToEnd(branch.elseBlock());
+        scf::YieldOp::create(
+            b, arith::ConstantOp::create(b, b.getF32FloatAttr(0)).getResult());
+        return {branch.getResult(0)};
+      })[0];
+  return success();
+}

@@ -1,0 +1,114 @@
+//===- AxisModel.cpp - What one axis contributes to a tiling --------------===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "AxisModel.h"
+
+#include <algorithm>
+
+using namespace na;
+using namespace na::schedule;
+
+namespace {
+
+/// Tiles are sampled on axes of more: borders matter little there.
+constexpr int64_t maxModelTiles = 512;
+
+/// A length for the model: unknown ones become long.
+int64_t modelLength(const Problem &problem, size_t i) {
+  if (problem.lengths[i] != dynamicLength)
+    return problem.lengths[i];
+  constexpr int64_t longest = int64_t(1) << 60;
+  const window::Axis &axis = problem.axes[i];
+  if (axis.window > longest / 4 / axis.dilation)
+    return std::max(longest, axis.window);
+  return std::max<int64_t>(256, 4 * axis.window * axis.dilation);
+}
+
+/// Key tiles of all query tiles of a residue class.
+struct ClassCount {
+  double keyTiles = 0, insideTiles = 0;
+};
+
+/// Of a class of `size` tokens, of which the grid has `tiles` query tiles.
+ClassCount countKeyTiles(const window::Axis &axis, int64_t size, int64_t tiles,
+                         int64_t queryTile, int64_t keyTile) {
+  int64_t step = std::max<int64_t>(1, tiles / maxModelTiles), count = 0;
+  ClassCount result;
+  for (int64_t tile = 0; tile < tiles; tile += step, ++count) {
+    // A tile beyond a smaller class repeats its last query.
+    int64_t begin = std::min(tile * queryTile, size - 1);
+    int64_t end = std::min(begin + queryTile, size);
+    auto span = window::tileSpan<int64_t>(axis, size, begin, end);
+    auto interior = window::tileInterior<int64_t>(axis, size, begin, end);
+    result.keyTiles += double(window::ceilDiv(span.end - span.begin, keyTile));
+    // Key tiles begin at multiples from the start of the span.
+    int64_t first = window::ceilDiv(interior.begin - span.begin, keyTile);
+    int64_t last = window::floorDiv(interior.end - span.begin, keyTile);
+    result.insideTiles += double(std::max<int64_t>(0, last - first));
+  }
+  double weight = double(tiles) / double(count);
+  return {result.keyTiles * weight, result.insideTiles * weight};
+}
+
+} // namespace
+
+int64_t schedule::modelSize(const Problem &problem, size_t i) {
+  return window::classSize<int64_t>(problem.axes[i], modelLength(problem, i),
+                                    0);
+}
+
+double schedule::modelTokens(const Problem &problem, size_t i) {
+  return double(modelLength(problem, i));
+}
+
+AxisCost schedule::axisCost(const Problem &problem, size_t i, int64_t queryTile,
+                            int64_t keyTile) {
+  const window::Axis &axis = problem.axes[i];
+  int64_t length = modelLength(problem, i), size = modelSize(problem, i);
+  int64_t tiles = window::ceilDiv(size, queryTile);
+  int64_t larger = length % axis.dilation;
+  if (larger == 0)
+    larger = axis.dilation;
+  AxisCost cost;
+  auto add = [&](int64_t classes, int64_t classSize) {
+    ClassCount count =
+        countKeyTiles(axis, classSize, tiles, queryTile, keyTile);
+    cost.keyTiles += double(classes) * count.keyTiles;
+    cost.insideTiles += double(classes) * count.insideTiles;
+  };
+  add(larger, size);
+  if (larger != axis.dilation)
+    add(axis.dilation - larger, size - 1);
+  cost.queryTiles = double(tiles) * double(axis.dilation);
+  cost.keyTiles /= cost.queryTiles;
+  cost.insideTiles /= cost.queryTiles;
+  cost.cut = axis.causal || window::canCut(axis, size, queryTile) ||
+             axis.window % keyTile != 0;
+  return cost;
+}
+
+double schedule::pairCount(const Problem &problem, size_t i) {
+  const window::Axis &axis = problem.axes[i];
+  int64_t length = modelLength(problem, i);
+  double window = double(axis.window), all = double(length) * window;
+  if (all < 4e18)
+    return double(window::pairCount(axis, length));
+  // The exact count does not fit 64 bits.
+  if (!axis.causal)
+    return all;
+  double size = double(modelSize(problem, i)), stride = double(axis.stride);
+  return double(axis.dilation) *
+         (size * (window - stride / 2) - window * (window - stride) / 2);
+}
+
+int64_t schedule::longestSpan(const window::Axis &axis, int64_t size,
+                              int64_t queryTile) {
+  if (window::ceilDiv(size, queryTile) <= maxModelTiles)
+    return window::maxSpan(axis, size, queryTile);
+  int64_t beyond = size - axis.window; // the sum below may overflow
+  return axis.window + std::min(beyond, queryTile + axis.stride);
+}

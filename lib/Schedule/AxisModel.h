@@ -1,0 +1,51 @@
+//===- AxisModel.h - What one axis contributes to a tiling ------*- C++ -*-===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Axes are independent, so that a tiling's counts are products of those of its
+// axes. The models of all targets count with these functions.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NA_LIB_SCHEDULE_AXISMODEL_H
+#define NA_LIB_SCHEDULE_AXISMODEL_H
+
+#include "na/Schedule/CostModel.h"
+
+namespace na::schedule {
+
+/// What one axis contributes under a tiling.
+struct AxisCost {
+  /// Query tiles of all residue classes.
+  double queryTiles = 0;
+  /// Key tiles per query tile, on average, and how many of them every query of
+  /// the tile sees in whole.
+  double keyTiles = 0, insideTiles = 0;
+  /// Whether window edges cut key tiles on the axis.
+  bool cut = false;
+};
+
+/// Exact up to 512 query tiles a class, sampled beyond: borders matter little
+/// there.
+AxisCost axisCost(const Problem &problem, size_t axis, int64_t queryTile,
+                  int64_t keyTile);
+
+/// The tokens of the largest residue class; long where the length is unknown.
+int64_t modelSize(const Problem &problem, size_t axis);
+
+/// Tokens of an axis.
+double modelTokens(const Problem &problem, size_t axis);
+
+/// Query/key pairs on one axis.
+double pairCount(const Problem &problem, size_t axis);
+
+/// The longest span of a query tile on an axis of `size` positions, or a bound
+/// on it where finding it would take a walk along the axis.
+int64_t longestSpan(const window::Axis &axis, int64_t size, int64_t queryTile);
+
+} // namespace na::schedule
+
+#endif // NA_LIB_SCHEDULE_AXISMODEL_H

@@ -1,0 +1,461 @@
+//===- GpuCostModel.cpp - Cost of a tiling on a GPU, and the search -------===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "na/Schedule/GpuCostModel.h"
+
+#include "AxisModel.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <set>
+
+using namespace na;
+using namespace na::schedule;
+
+namespace {
+
+/// Rows, columns and depth of products come in multiples of this.
+constexpr int64_t fragment = 16;
+
+constexpr int64_t maxKeys = 256;
+constexpr int64_t maxThreads = 1024;
+
+constexpr std::array<GpuChip, 4> chips = {{
+    {"sm_80", 108, 163 << 10, 164 << 10, 1024, 64, 36},
+    {"sm_86", 84, 99 << 10, 100 << 10, 512, 128, 24},
+    {"sm_89", 142, 99 << 10, 100 << 10, 512, 128, 24},
+    {"sm_90", 132, 227 << 10, 228 << 10, 1280, 128, 28},
+}};
+
+int64_t alignUp(int64_t value, int64_t multiple) {
+  return window::ceilDiv(value, multiple) * multiple;
+}
+
+/// What all axes contribute together.
+struct GridCost {
+  double queryTiles = 1, keyTiles = 1, insideTiles = 1;
+  int64_t cutAxes = 0;
+  int64_t queries = 1, keys = 1;
+  int64_t axes = 0;
+  /// Whether positions in a key tile take divisions that are no shifts. The
+  /// first axis is what is left of the others.
+  bool divides = false;
+
+  GridCost with(const AxisCost &axis, int64_t queryTile,
+                int64_t keyTile) const {
+    GridCost all = *this;
+    all.queryTiles *= axis.queryTiles;
+    all.keyTiles *= axis.keyTiles;
+    all.insideTiles *= axis.cut ? axis.insideTiles : axis.keyTiles;
+    all.cutAxes += axis.cut;
+    if (all.axes++ > 0)
+      all.divides |= (keyTile & (keyTile - 1)) != 0;
+    all.queries *= queryTile;
+    all.keys *= keyTile;
+    return all;
+  }
+};
+
+/// The part of a tiling that axes do not determine.
+struct BlockShape {
+  int64_t warps, stages, valueTile;
+};
+
+/// What a thread block takes of a multiprocessor.
+struct Resources {
+  int64_t sharedBytes, registers, spilled, blocks;
+};
+
+/// Registers of a thread whose warp owns `rows` queries. Fitted to what ptxas
+/// takes for kernels of na-to-nvvm.
+int64_t countRegisters(const GpuProblem &problem, const GridCost &grid,
+                       int64_t rows, int64_t values) {
+  constexpr int64_t others = 60, perCutAxis = 12, ofDivisions = 25;
+  // Small query tiles are read once and stay in registers.
+  constexpr int64_t mostResident = 32;
+  int64_t queries = rows * alignUp(problem.headDim, fragment) *
+                    std::min<int64_t>(problem.operandBytes, 4) / 128;
+  if (queries > mostResident)
+    queries = 0;
+  // The scores' registers are reused for the weights in the type of values.
+  return rows * (values + grid.keys) / 32 + queries + others +
+         perCutAxis * grid.cutAxes + (grid.divides ? ofDivisions : 0);
+}
+
+/// None if the block does not fit.
+std::optional<Resources> getResources(const GpuProblem &problem,
+                                      const GpuChip &chip, const GridCost &grid,
+                                      const BlockShape &shape) {
+  constexpr int64_t maxRegisters = 255, maxSpilled = 45;
+  constexpr int64_t registersPerMultiprocessor = 64 << 10;
+  constexpr int64_t reservedBytes = 1 << 10; // by the driver, per block
+  if (shape.warps < 1 || grid.queries % shape.warps != 0)
+    return std::nullopt;
+  int64_t rows = grid.queries / shape.warps;
+  if ((rows != 16 && rows != 32) || grid.keys % fragment != 0 ||
+      grid.keys > maxKeys || shape.warps * 32 > maxThreads)
+    return std::nullopt;
+  int64_t channels = alignUp(problem.headDim, fragment);
+  int64_t values = alignUp(shape.valueTile, fragment);
+  Resources result;
+  result.sharedBytes =
+      problem.operandBytes * (grid.queries * channels +
+                              shape.stages * grid.keys * (channels + values));
+  int64_t wanted = countRegisters(problem, grid, rows, values);
+  result.registers = std::min(wanted, maxRegisters);
+  result.spilled = wanted - result.registers;
+  if (result.sharedBytes > chip.sharedPerBlock || result.spilled > maxSpilled)
+    return std::nullopt;
+  int64_t threads = shape.warps * 32;
+  result.blocks = std::min(
+      {chip.sharedPerMultiprocessor / (result.sharedBytes + reservedBytes),
+       registersPerMultiprocessor / (alignUp(result.registers, 8) * threads),
+       2 * maxThreads / threads});
+  if (result.blocks < 1)
+    return std::nullopt;
+  return result;
+}
+
+/// Cycles of a multiprocessor's units.
+struct Work {
+  double tensor = 0, shared = 0, vector = 0, cache = 0;
+
+  double sum() const { return tensor + shared + vector + cache; }
+  double largest() const { return std::max({tensor, shared, vector, cache}); }
+  const char *limit() const {
+    double most = largest();
+    return most == tensor   ? "tensor cores"
+           : most == vector ? "softmax"
+           : most == shared ? "shared memory"
+                            : "cache";
+  }
+};
+
+/// The work of one key tile. `maskedShare` of the tiles are masked.
+Work keyTileWork(const GpuProblem &problem, const GpuChip &chip,
+                 const GridCost &grid, const BlockShape &shape,
+                 double maskedShare, int64_t spilled) {
+  // Operations per score: maximum, multiply-add, sum, half a conversion and
+  // what exponentials hold back; or the address and the move of a score that
+  // lives in memory.
+  double perScore = problem.fused ? 6 : 12;
+  constexpr double maskPerAxis = 2.5;
+  // Per 16 bytes: address, bounds, and the asynchronous copy.
+  double perCopy = grid.divides ? 14 : 8;
+  // Instructions of a warp: loop, position of the tile, barriers, statistics.
+  constexpr double perWarp = 300;
+  // Of a lane: stores and loads that others wait for.
+  constexpr double perSpilled = 16;
+  constexpr double sharedRate = 128;
+  // Without tensor cores.
+  double productRate =
+      problem.operandBytes == 2 ? chip.tensorRate : chip.vectorRate;
+
+  double queries = double(grid.queries), keys = double(grid.keys);
+  double values = double(alignUp(shape.valueTile, fragment));
+  double head = double(alignUp(problem.headDim, fragment));
+  double tileBytes = double(problem.operandBytes) * keys * (head + values);
+  double scores = queries * keys;
+  Work work;
+  work.tensor = scores * (head + values) / productRate;
+  // Every warp reads the tiles and its rows of the queries.
+  work.shared = (double(shape.warps + 1) * tileBytes +
+                 double(problem.operandBytes) * queries * head) /
+                sharedRate;
+  double operations =
+      scores * (perScore + maskedShare * maskPerAxis * double(grid.cutAxes)) +
+      queries * values + perCopy * tileBytes / 16 +
+      (perWarp + perSpilled * double(spilled)) * 32 * double(shape.warps);
+  work.vector = operations / chip.vectorRate;
+  work.cache = tileBytes / chip.cacheRate;
+  return work;
+}
+
+/// Combines what the axes contribute. Only ratios of the result matter.
+GpuCost combine(const GpuProblem &problem, const GpuChip &chip,
+                const GridCost &grid, const BlockShape &shape,
+                const Resources &resources) {
+  constexpr double latency = 300;     // of a key tile, beside its work
+  constexpr double loadLatency = 900; // that a single stage does not hide
+  constexpr double perBlock = 2500;   // start, query tile, windows, output
+  constexpr double perWarp = 1500;    // instructions of these
+  GpuCost cost;
+  double additional =
+      double(window::ceilDiv(problem.additionalKeys, grid.keys));
+  cost.keyTiles = grid.keyTiles + additional;
+  cost.maskedShare = grid.cutAxes == 0
+                         ? 0
+                         : (grid.keyTiles - grid.insideTiles) / cost.keyTiles;
+  cost.sharedBytes = resources.sharedBytes;
+  cost.registers = resources.registers;
+  cost.spilled = resources.spilled;
+  int64_t chunks = shape.valueTile == 0
+                       ? 1
+                       : window::ceilDiv(problem.valueDim, shape.valueTile);
+  // A batch that is not known fills the chip.
+  double batchHeads = problem.batchHeads == dynamicLength
+                          ? double(8 * chip.multiprocessors)
+                          : double(problem.batchHeads);
+  cost.blocks = batchHeads * double(chunks) * grid.queryTiles;
+  double perMultiprocessor =
+      std::ceil(cost.blocks / double(chip.multiprocessors));
+  cost.blocksPerMultiprocessor = int64_t(
+      std::min(double(resources.blocks), std::max(1.0, perMultiprocessor)));
+
+  // A warp computes on one of four schedulers, and does one thing after the
+  // other; what other blocks and, as far as barriers let them, other warps of
+  // the scheduler do meanwhile fills the gaps.
+  double warps = double(shape.warps);
+  double alone = std::max(1.0, 4 / warps);
+  double overlap = double(cost.blocksPerMultiprocessor) *
+                   std::max(1.0, 1 + 0.5 * (warps / 4 - 1));
+  auto elapsed = [&](double throughput, double sum, double exposed) {
+    return throughput +
+           std::max(0.0, sum * alone + exposed - throughput) / overlap;
+  };
+  Work work = keyTileWork(problem, chip, grid, shape, cost.maskedShare,
+                          resources.spilled);
+  // The first load is waited for whatever the stages.
+  double waits = shape.stages > 1 ? 0 : std::max(0.0, 1 - 1 / cost.keyTiles);
+  double perKeyTile =
+      elapsed(work.largest(), work.sum(), latency + waits * loadLatency);
+  double head = double(problem.headDim + shape.valueTile);
+  double edges = double(grid.queries) * head * double(problem.operandBytes) /
+                     chip.cacheRate +
+                 perWarp * 32 * warps / chip.vectorRate;
+  edges = elapsed(edges, edges, perBlock);
+  cost.limit = work.limit();
+  cost.cycles = perMultiprocessor * (cost.keyTiles * perKeyTile + edges);
+  return cost;
+}
+
+/// Queries of a tile. Large ones read keys less often.
+constexpr std::array<int64_t, 4> queryCounts = {16, 32, 64, 128};
+
+/// Powers of two worth trying for a query tile on an axis of `size` positions.
+std::vector<int64_t> queryExtents(int64_t size) {
+  std::vector<int64_t> extents;
+  for (int64_t extent = 1; extent <= queryCounts.back(); extent *= 2) {
+    extents.push_back(extent);
+    if (extent >= size)
+      break;
+  }
+  return extents;
+}
+
+/// Extents worth trying for a key tile where spans are at most `span` long.
+std::vector<int64_t> keyExtents(int64_t span) {
+  std::set<int64_t> extents;
+  for (int64_t extent :
+       {1, 2, 4, 8, 16, 32, 48, 64, 80, 96, 112, 128, 160, 176, 192, 224, 256})
+    if (extent < 2 * span)
+      extents.insert(extent);
+  // Divisions of the span itself leave no partly filled last tile; rounded up
+  // they make a multiple of 16 keys with few keys to spare.
+  for (int64_t parts = 1; parts <= 8; ++parts)
+    for (int64_t multiple : {1, 2, 4, 8, 16}) {
+      int64_t extent = alignUp(window::ceilDiv(span, parts), multiple);
+      if (extent <= maxKeys)
+        extents.insert(extent);
+    }
+  return {extents.begin(), extents.end()};
+}
+
+/// Channels of the values worth trying.
+std::vector<int64_t> valueTiles(int64_t channels) {
+  std::vector<int64_t> tiles;
+  for (int64_t chunks = 1; chunks <= 64; ++chunks) {
+    int64_t tile = std::min(
+        channels, alignUp(window::ceilDiv(channels, chunks), fragment));
+    if (tile <= 256 && (tiles.empty() || tile < tiles.back()))
+      tiles.push_back(tile);
+    if (tile <= 64)
+      break;
+  }
+  return tiles;
+}
+
+/// One way to tile one axis.
+struct AxisChoice {
+  int64_t queryTile, keyTile;
+  AxisCost cost;
+};
+
+/// All ways to tile an axis that are worth trying.
+std::vector<AxisChoice> axisChoices(const GpuProblem &problem, size_t i,
+                                    const GpuTiling &fixed) {
+  const window::Axis &axis = problem.axes[i];
+  int64_t size = modelSize(problem, i);
+  // The last axis takes what small axes leave of a tile.
+  bool last = i + 1 == problem.axes.size();
+  std::vector<int64_t> queryTiles =
+      !fixed.queryTile.empty()
+          ? std::vector{fixed.queryTile[i]}
+          : queryExtents(last ? std::max(size, queryCounts.back()) : size);
+  std::vector<AxisChoice> choices;
+  for (int64_t queryTile : queryTiles) {
+    std::vector<int64_t> keyTiles =
+        fixed.keyTile.empty() ? keyExtents(longestSpan(axis, size, queryTile))
+                              : std::vector{fixed.keyTile[i]};
+    for (int64_t keyTile : keyTiles)
+      choices.push_back(
+          {queryTile, keyTile, axisCost(problem, i, queryTile, keyTile)});
+  }
+  return choices;
+}
+
+/// Walks through all combinations of the axes' choices.
+class Search {
+public:
+  Search(const GpuProblem &problem, const GpuChip &chip, const GpuTiling &fixed)
+      : problem(problem), chip(chip), fixed(fixed),
+        values(fixed.valueTile ? std::vector{fixed.valueTile}
+                               : valueTiles(problem.valueDim)),
+        current(problem.axes.size()) {
+    for (size_t i = 0; i < problem.axes.size(); ++i)
+      choices.push_back(axisChoices(problem, i, fixed));
+  }
+
+  std::optional<GpuTiling> run() {
+    // Small tiles are for problems of few tokens, and for those that fit none
+    // else.
+    int64_t tokens = 1;
+    for (size_t i = 0; i < problem.axes.size(); ++i)
+      tokens *= std::min(modelSize(problem, i), queryCounts.back());
+    leastQueries = tokens <= 32 ? 16 : 64;
+    visit(0, GridCost());
+    if (!best) {
+      leastQueries = 16;
+      visit(0, GridCost());
+    }
+    return best;
+  }
+
+private:
+  void visit(size_t axis, const GridCost &grid) {
+    if (axis == choices.size())
+      return visitShapes(grid);
+    for (const AxisChoice &choice : choices[axis]) {
+      if (choice.keyTile > maxKeys / grid.keys)
+        continue;
+      if (fixed.queryTile.empty() &&
+          choice.queryTile > queryCounts.back() / grid.queries)
+        continue;
+      current[axis] = &choice;
+      visit(axis + 1, grid.with(choice.cost, choice.queryTile, choice.keyTile));
+    }
+  }
+
+  void visitShapes(const GridCost &grid) {
+    if (grid.keys % fragment != 0 || grid.queries % fragment != 0 ||
+        (fixed.queryTile.empty() && grid.queries < leastQueries))
+      return;
+    for (int64_t rows : {32, 16}) {
+      if (fixed.warps ? grid.queries != rows * fixed.warps
+                      : grid.queries % rows != 0)
+        continue;
+      for (int64_t stages : {2, 1, 3}) {
+        if (fixed.stages && fixed.stages != stages)
+          continue;
+        for (int64_t valueTile : values)
+          visit(grid, {grid.queries / rows, stages, valueTile});
+      }
+    }
+  }
+
+  void visit(const GridCost &grid, const BlockShape &shape) {
+    std::optional<Resources> resources =
+        getResources(problem, chip, grid, shape);
+    if (!resources)
+      return;
+    double cycles = combine(problem, chip, grid, shape, *resources).cycles;
+    // Near ties go to what was tried first, not to rounding errors.
+    if (best && cycles >= bestCycles * (1 - 1e-9))
+      return;
+    bestCycles = cycles;
+    best.emplace();
+    for (const AxisChoice *choice : current) {
+      best->queryTile.push_back(choice->queryTile);
+      best->keyTile.push_back(choice->keyTile);
+    }
+    best->warps = shape.warps;
+    best->stages = shape.stages;
+    best->valueTile = shape.valueTile;
+  }
+
+  const GpuProblem &problem;
+  const GpuChip &chip;
+  const GpuTiling &fixed;
+  std::vector<int64_t> values;
+  int64_t leastQueries = 0;
+  std::vector<std::vector<AxisChoice>> choices;
+  std::vector<const AxisChoice *> current;
+  std::optional<GpuTiling> best;
+  double bestCycles = std::numeric_limits<double>::infinity();
+};
+
+} // namespace
+
+const GpuChip *schedule::findGpuChip(const std::string &name) {
+  for (const GpuChip &chip : chips)
+    if (name == chip.name || name == std::string(chip.name) + "a")
+      return &chip;
+  return nullptr;
+}
+
+std::string schedule::listGpuChips() {
+  std::string names;
+  for (const GpuChip &chip : chips)
+    names += (names.empty() ? "" : ", ") + std::string(chip.name);
+  return names;
+}
+
+std::string GpuCost::describe() const {
+  char text[320];
+  std::snprintf(
+      text, sizeof(text),
+      "predicted %.3g cycles, waste %.2f, %.3g key tiles per query tile "
+      "(%.0f%% "
+      "masked), %.0f thread blocks (%d per multiprocessor), %.1f KiB of shared "
+      "memory, %d registers (%d spilled), limited by %s",
+      cycles, waste, keyTiles, 100 * maskedShare, blocks,
+      int(blocksPerMultiprocessor), double(sharedBytes) / 1024, int(registers),
+      int(spilled), limit);
+  return text;
+}
+
+std::optional<GpuCost> schedule::predictGpu(const GpuProblem &problem,
+                                            const GpuChip &chip,
+                                            const GpuTiling &tiling) {
+  GridCost grid;
+  double needed = 1, queries = 1;
+  for (size_t i = 0; i < problem.axes.size(); ++i) {
+    int64_t queryTile = tiling.queryTile[i], keyTile = tiling.keyTile[i];
+    grid =
+        grid.with(axisCost(problem, i, queryTile, keyTile), queryTile, keyTile);
+    needed *= pairCount(problem, i);
+    queries *= modelTokens(problem, i);
+  }
+  needed += queries * double(problem.additionalKeys);
+  BlockShape shape{tiling.warps, tiling.stages, tiling.valueTile};
+  std::optional<Resources> resources = getResources(problem, chip, grid, shape);
+  if (!resources)
+    return std::nullopt;
+  GpuCost cost = combine(problem, chip, grid, shape, *resources);
+  cost.waste = grid.queryTiles * double(grid.queries) * cost.keyTiles *
+               double(grid.keys) / needed;
+  return cost;
+}
+
+std::optional<GpuTiling> schedule::searchGpu(const GpuProblem &problem,
+                                             const GpuChip &chip,
+                                             const GpuTiling &fixed) {
+  return Search(problem, chip, fixed).run();
+}
