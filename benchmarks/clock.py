@@ -45,7 +45,7 @@ class GpuClock:
         # A spinning kernel keeps the GPU busy while the host queues the call's
         # kernels: their launches are not what is measured. The clock is below
         # 2 GHz, so that this spins for longer than the host needs.
-        hide = int(2e9 * 1.5 * queued)
+        hide = int(2e9 * min(1.5 * queued, 5e-3))
         runs = run_count(total, runs, budget)
         if regime == "cool":
             return self._runs(call, runs + 2, PAUSE_S, hide)[2:]

@@ -14,6 +14,8 @@ What can be measured (--what, a comma-separated list of names or patterns):
   na-fused na-unfused na-naive  our paths, each run a process of na-run; with
                                 -tf32, the f32 problems with rounded factors
   naive-cuda                    the hand-written kernels of peers/naive.cu
+  hopper-cuda                   a program built from peers/hopper_na_forward.cu
+                                (--hopper), on the problems that it knows
   dense-*                       PyTorch's attention over all pairs
   flex-*                        compiled FlexAttention with the same mask
 
@@ -26,6 +28,7 @@ import datetime
 import fnmatch
 import json
 import os
+import re
 import shutil
 import statistics
 import subprocess
@@ -46,7 +49,8 @@ from torch_peers import DENSE, PEERS, make_peer
 OURS = ("na-fused", "na-fused-tf32", "na-unfused", "na-unfused-tf32",
         "na-naive")
 NAIVE = "naive-cuda"
-WHAT = OURS + (NAIVE,) + PEERS
+HOPPER = "hopper-cuda"
+WHAT = OURS + (NAIVE, HOPPER) + PEERS
 WEIGHTS_LIMIT = 40e9
 DENSE_LIMIT_S = 1.0
 # For the estimate of what the dense operators would take.
@@ -135,16 +139,14 @@ class Ours(Measured):
 
     def prepare(self):
         run = self.run
-        if self.name.endswith("-tf32") and run.problem.dtype != "f32":
-            raise Skip("the problem is not of type f32")
         if not self.name.startswith("na-fused"):
             # Scores are f32; the weights are in the type of the inputs.
             self.check_weights(4)
         output = os.path.join(run.folder, "o.npy")
         result = self.execute("--runs=1", f"--outputs=o={output}")
         self.seconds = result["bench"]["median_s"]
-        for key in ("compile_s", "first_run_s", "pipeline", "schedule",
-                    "fallback"):
+        for key in ("compile_s", "load_s", "first_run_s", "chip", "launches",
+                    "remarks"):
             if key in result:
                 self.entry[key] = result[key]
         values = np.load(output, mmap_mode="r")
@@ -205,6 +207,51 @@ class NaiveCuda(Measured):
         return result["times_s"]
 
 
+class HopperCuda(Measured):
+    """The hand-written Hopper kernels: the problems that are built in, with
+    their own data and verification; the L2 is not flushed."""
+
+    NAMES = {"dense-16k": "dense-16k", "dense-16k-d64": "dense-d64",
+             "seq-32k-s1": "seq-32k-s1", "flux-s1": "flux-s1",
+             "flux-s16": "flux-s16", "hunyuan-s1": "hunyuan-s1",
+             "hunyuan-s16": "hunyuan-s16", "video-16x44x80": "video16"}
+
+    def execute(self, runs, pause_us):
+        """Seconds, error and line of the fastest schedule."""
+        name = self.NAMES[self.run.key]
+        self.run.free_memory()
+        text = run_process([self.run.options.hopper, name, str(runs),
+                            str(pause_us)], self.run.process_limit())
+        found = []
+        for line in text.splitlines():
+            match = re.match(r"(\S+) .*? ([\d.]+) ms .* rel (\S+) ", line)
+            if match and match[1] == name:
+                if not line.endswith(" ok"):
+                    raise Skip(f"WRONG: {line}")
+                found.append((1e-3 * float(match[2]), float(match[3]), line))
+        if not found:
+            raise Skip(f"it printed no line of {name}")
+        return min(found)
+
+    def prepare(self):
+        if not self.run.options.hopper:
+            raise Skip("--hopper names no program")
+        if self.run.key not in self.NAMES:
+            raise Skip("the problem is not built in")
+        self.seconds, self.entry["error"], _ = self.execute(3, 0)
+
+    def measure(self, regime):
+        options = self.run.options
+        runs = clock.run_count(self.seconds, options.runs, options.budget)
+        if regime == "cool":
+            seconds, _, line = self.execute(runs, 10000)
+        else:
+            runs = clock.run_count(self.seconds, 1000, 1.0)
+            seconds, _, line = self.execute(runs, 0)
+        self.entry.setdefault("lines", {})[regime] = line
+        return [seconds] * runs
+
+
 def first_line(error):
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return (lines or ["no message"])[0][:200]
@@ -213,9 +260,9 @@ def first_line(error):
 class ProblemRun:
     """A problem with its inputs on the device."""
 
-    def __init__(self, session, problem, seed=0):
+    def __init__(self, session, key, problem, seed=0):
         self.__dict__.update(session.__dict__)
-        self.problem = problem
+        self.key, self.problem = key, problem
         torch = self.torch
         dtype = self.dtypes[problem.dtype]
         generator = torch.Generator(self.device).manual_seed(seed)
@@ -350,7 +397,12 @@ def measure_problem(run, names):
             measured.remove(item)
 
     for name in names:
-        kind = Ours if name in OURS else NaiveCuda if name == NAIVE else Peer
+        if name.endswith("-tf32") and run.problem.dtype != "f32":
+            continue
+        if name in OURS:
+            kind = Ours
+        else:
+            kind = {NAIVE: NaiveCuda, HOPPER: HopperCuda}.get(name, Peer)
         item = kind(name, run)
         results[name] = item.entry
         try:
@@ -362,6 +414,10 @@ def measure_problem(run, names):
     for _ in range(run.options.rounds):
         for regime in run.options.regimes:
             for item in list(measured):
+                seconds = getattr(item, "seconds", 0)
+                if regime != "cool" and seconds > run.options.budget:
+                    item.entry["note"] = "slower than the budget: cool only"
+                    continue
                 try:
                     run.process_limit()
                     item.samples[regime] += item.measure(regime)
@@ -374,6 +430,39 @@ def measure_problem(run, names):
                     median_ms=1e3 * statistics.median(times),
                     fastest_ms=1e3 * min(times), runs=len(times))
     return results
+
+
+def prewarm(options, problems, names):
+    """Compiles FlexAttention's kernels in processes side by side, into the cache
+    on disk that this process then finds them in."""
+    flex = [name for name in names if name.startswith("flex-")]
+    keys = list(problems)
+    start = time.monotonic()
+    workers = []
+    for first in range(min(options.prewarm, len(keys)) if flex else 0):
+        mine = keys[first::options.prewarm]
+        workers.append(subprocess.Popen(
+            [sys.executable, os.path.abspath(__file__), "--compile-only",
+             "--device", options.device, "--suite", options.suite,
+             "--problems", ",".join(sorted({k.split("@")[0] for k in mine})),
+             "--dtypes", options.dtypes, "--what", ",".join(flex)],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+    for worker in workers:
+        worker.wait()
+    print(f"prewarm: {time.monotonic() - start:.0f} s", flush=True)
+
+
+def compile_only(options, problems, names):
+    session = Session(options)
+    with session.torch.no_grad():
+        for key, problem in problems.items():
+            run = ProblemRun(session, key, problem)
+            for name in names:
+                try:
+                    Peer(name, run).prepare()
+                except Skip as error:
+                    print(f"{key} {name}: {error}")
+            run.close()
 
 
 def parse_options(arguments=None):
@@ -404,6 +493,8 @@ def parse_options(arguments=None):
     parser.add_argument("--nvcc", default="nvcc", metavar="PATH")
     parser.add_argument("--naive", metavar="PATH",
                         help="a program built from peers/naive.cu")
+    parser.add_argument("--hopper", metavar="PATH",
+                        help="a program built from peers/hopper_na_forward.cu")
     parser.add_argument("--scratch", metavar="FOLDER",
                         help="where arrays are exchanged (default: /dev/shm)")
     parser.add_argument("--output", metavar="FILE", help="write JSON")
@@ -413,6 +504,11 @@ def parse_options(arguments=None):
                         help="draw the results as PNG (needs matplotlib)")
     parser.add_argument("--report", metavar="FILE",
                         help="measure nothing; print (and --plot) a JSON file")
+    parser.add_argument("--prewarm", type=int, default=0, metavar="N",
+                        help="compile FlexAttention in N processes first, which "
+                        "saves minutes on a host of many cores")
+    parser.add_argument("--compile-only", action="store_true",
+                        help=argparse.SUPPRESS)
     parser.add_argument("--list", action="store_true",
                         help="print the problems and what would be measured")
     options = parser.parse_args(arguments)
@@ -487,8 +583,10 @@ def run_all(options, problems, names):
     print(f"{results.get('gpu', results['host'])}, PyTorch {results['torch']}, "
           f"commit {results['commit']}", flush=True)
     with tempfile.TemporaryDirectory() as folder, session.torch.no_grad():
-        if NAIVE in names and session.on_gpu:
+        if NAIVE in names and (session.on_gpu or options.naive):
             session.naive = build_naive(options, folder)
+        if options.prewarm:
+            prewarm(options, problems, names)
         used = {p.dtype: session.dtypes[p.dtype] for p in problems.values()}
         results["rates"] = clock.measure_rates(
             session.torch, session.clock, session.device, used,
@@ -502,7 +600,7 @@ def run_all(options, problems, names):
                 break
             print(f"{key}", flush=True)
             start = time.monotonic()
-            run = ProblemRun(session, problem)
+            run = ProblemRun(session, key, problem)
             try:
                 entries = measure_problem(run, names)
             finally:
@@ -527,8 +625,13 @@ def main():
     else:
         problems = select_problems(options)
         names = select(list(WHAT), options.what, "--what")
+        if not options.hopper and HOPPER not in options.what.split(","):
+            names = [name for name in names if name != HOPPER]
         if options.list:
             print_list(problems, names)
+            return 0
+        if options.compile_only:
+            compile_only(options, problems, names)
             return 0
         results = run_all(options, problems, names)
     results["summary"] = report.summarize(results)

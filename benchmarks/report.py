@@ -14,6 +14,7 @@ GROUPS = {
     "naive": ("na-naive", "naive-cuda"),
     "flex": ("flex-rows-128", "flex-rows-64", "flex-tiles-128",
              "flex-tiles-64"),
+    "hopper": ("hopper-cuda",),
     "dense": ("dense-cudnn", "dense-flash", "dense-efficient"),
 }
 

@@ -188,8 +188,8 @@ def block_mask_of(torch, problem, order, block, device):
     rows = -(-order.tokens // block)
     some = torch.zeros(rows, columns, dtype=torch.bool, device=device)
     every = torch.zeros_like(some)
-    # A few hundred MB of 8-byte temporaries.
-    stripe = max(1, (1 << 25) // (block * keys))
+    # Of about 128 MB per temporary.
+    stripe = max(1, (1 << 27) // (block * keys))
     for first in range(0, rows, stripe):
         last = min(first + stripe, rows)
         q = queries[first * block:last * block]

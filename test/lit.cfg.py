@@ -3,7 +3,8 @@
 #
 # Tools (na-opt, na-run, mlir-opt, FileCheck, not, ...) are found by PATH;
 # %python is the interpreter that has NumPy; %cxx the C++ compiler; %examples,
-# %scripts, %benchmarks and %conformance are those folders of the project.
+# %scripts, %benchmarks and %conformance are those folders of the project;
+# %fake_cuda is a stand-in for the CUDA driver, whose kernels do nothing.
 #
 # Features, for REQUIRES lines:
 #   avx2, avx512  the host has the instructions
@@ -29,6 +30,7 @@ config.environment["PATH"] = os.pathsep.join(
 )
 config.substitutions += [
     ("%python", config.python_executable),
+    ("%fake_cuda", os.path.join(config.namlir_lib_dir, "libNAFakeCuda.so")),
     ("%examples", os.path.join(config.namlir_source_dir, "examples")),
     ("%scripts", os.path.join(config.namlir_source_dir, "scripts")),
     ("%benchmarks", os.path.join(config.namlir_source_dir, "benchmarks")),

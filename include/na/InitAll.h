@@ -22,6 +22,10 @@ void registerAllDialects(DialectRegistry &registry);
 /// are useful beside them, with the global pass registry.
 void registerAllPasses();
 
+/// Registers the project's passes and pipelines, and the upstream passes that
+/// programs need before those: what a tool that only runs them needs.
+void registerPipelinePasses();
+
 } // namespace na
 } // namespace mlir
 

@@ -42,9 +42,10 @@ static void addTiledKernels(OpPassManager &pm,
     pm.addPass(createNATileAndFuse());
   // Products that stand alone in the program too.
   pm.addPass(createNATileUnfused());
+  // At once: a canonical loop of one iteration is no loop.
+  pm.addPass(nagpu::createNAGPUMapGrid());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
-  pm.addPass(nagpu::createNAGPUMapGrid());
   nagpu::NAGPUAssignLayoutsOptions layouts;
   layouts.tf32 = options.f32Math == F32Math::TF32;
   pm.addPass(nagpu::createNAGPUAssignLayouts(layouts));
@@ -68,6 +69,9 @@ void mlir::na::buildGPUKernelsPipeline(OpPassManager &pm,
   CheckGPUPassOptions check;
   check.chip = options.chip;
   pm.addPass(createCheckGPUPass(check));
+  // A buffer that crosses a call is freed by flags in memory, which the host
+  // cannot read.
+  pm.addPass(createInlinerPass());
   pm.addPass(createCanonicalizerPass());
   if (options.mode != LoweringMode::Fused) {
     NADecomposeAttentionOptions decompose;
@@ -84,20 +88,22 @@ void mlir::na::buildGPUKernelsPipeline(OpPassManager &pm,
     pm.addPass(createNASelectSchedule(schedule));
   }
   addBufferization(pm);
-  if (options.mode != LoweringMode::Naive)
-    addTiledKernels(pm, options);
+  // Kernels allocate nothing; what they are made of says less about memory
+  // than na and linalg operations do.
   bufferization::buildBufferDeallocationPipeline(
       pm, bufferization::BufferDeallocationPipelineOptions());
   pm.addPass(createConvertBufferizationToMemRefPass());
+  if (options.mode != LoweringMode::Naive)
+    addTiledKernels(pm, options);
   // What has no tiled form, and everything in naive mode: a thread for each
   // iteration of the parallel loops.
+  pm.addPass(createConvertNAToThreadLoopsPass());
   pm.addPass(createConvertNAToLoopsPass());
+  pm.addPass(createGPUMapRowsPass());
   pm.addPass(createLinalgToThreadLoopsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(createGPUMapParallelPass());
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
 }
 
 /// Lowers the kernels to the NVVM and LLVM dialects.
@@ -148,6 +154,8 @@ void mlir::na::buildGPUPipeline(OpPassManager &pm,
                                 const GPUPipelineOptions &options) {
   buildGPUKernelsPipeline(pm, options);
   pm.addPass(createGPUNameKernelsPass());
+  // Constants belong into the kernels.
+  pm.addPass(createGpuLaunchSinkIndexComputationsPass());
   pm.addPass(createGpuKernelOutliningPass());
   pm.addPass(createGPULaunchToRuntimePass());
   addKernelLowering(pm);

@@ -5,7 +5,8 @@
 
 Each schedule of schedules.json is compiled for each chip and type by na-opt and
 assembled by `ptxas -v`. A case fails if
-  na-opt fails, or reports that a slower path was taken,
+  na-opt fails, or reports that a slower path was taken, or tiles of a type that
+  tensor cores multiply use none,
   ptxas fails, or warns (C7510 and the like: serialised or injected code),
   a kernel spills registers,
   a kernel needs more registers than a block of its size can have, or than the
@@ -77,7 +78,11 @@ def compile_case(tools, case):
     remarks = [line for line in done.stderr.splitlines() if "remark:" in line]
     if remarks:
         raise Failure("na-opt: " + remarks[0].split("remark:")[1].strip())
-    return ptx_of(done.stdout)
+    programs = ptx_of(done.stdout)
+    tiled = case["mode"] != "naive" and case["dtype"] != "f32"
+    if tiled and "mma.sync" not in "".join(programs):
+        raise Failure("no kernel uses the tensor cores")
+    return programs
 
 
 def block_sizes(ptx):

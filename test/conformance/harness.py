@@ -12,6 +12,7 @@ import json
 import multiprocessing
 import os
 import queue
+import re
 import shlex
 import shutil
 import subprocess
@@ -31,6 +32,10 @@ PIPELINES = ("naive", "unfused", "fused")
 # Multiply-adds per second and thread, roughly, to plan and to limit the time.
 SPEED = {"naive": 5e8, "unfused": 6e9, "fused": 2e10}
 
+# Bytes of attention weights from which on few programs run on a GPU at a time.
+HEAVY_BYTES = 1 << 30
+HEAVY_WORKERS = 3
+
 
 @dataclasses.dataclass
 class Job:
@@ -43,20 +48,38 @@ class Job:
     threads: int = 1
     opt_level: int = 3
     vector_bits: Optional[int] = None
+    # The flags that say where to run; none for the CPU.
+    target: tuple = ()
+    # What tiles are made for, where that is not the CPU.
+    schedule_target: Optional[str] = None
 
     def flags(self):
         flags = self.data.problem.flags() + [f"--pipeline={self.pipeline}"]
+        flags += self.target
         if self.opt_level != 3:
             flags.append(f"--opt-level={self.opt_level}")
         if self.vector_bits:
             flags.append(f"--vector-bits={self.vector_bits}")
+        if self.schedule_target:
+            flags.append(f"--schedule-target={self.schedule_target}")
         for name, tile in ("query", self.query_tile), ("key", self.key_tile):
             if tile:
                 flags.append(f"--{name}-tile=" + "x".join(map(str, tile)))
         return flags + [f"--threads={self.threads}"]
 
     def seconds(self):
+        if self.target:
+            # Compilation and the reference are most of it.
+            return 1 + min(self.data.problem.work(), self.data.MOST_WORK) / 3e9
         return 0.3 + self.data.problem.work() / SPEED[self.pipeline]
+
+    def is_heavy(self):
+        problem = self.data.problem
+        return (
+            bool(self.target)
+            and self.pipeline != "fused"
+            and 4 * problem.pairs() > HEAVY_BYTES
+        )
 
 
 @dataclasses.dataclass
@@ -84,6 +107,8 @@ class Settings:
     # Without a result for as long as this, na-run counts as hanging. Machines
     # that are shared can be slow for minutes.
     timeout: float = 600
+    # Seconds of work that one process of na-run gets, roughly.
+    chunk: float = 6
 
 
 @dataclasses.dataclass
@@ -94,6 +119,8 @@ class Outcome:
     failures: list
     # (seconds in na-run, test) of each job that ran.
     times: list
+    # (test, remark) where the compiler says what it could not do.
+    remarks: list = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass
@@ -137,10 +164,18 @@ class _Process:
         return self.process.wait()
 
 
+# A kernel that faults takes the device away from its process.
+_LOST_DEVICE = re.compile(
+    "CUDA_ERROR_(ILLEGAL|MISALIGNED|LAUNCH_|ASSERT|HARDWARE|INVALID_PC|INVALID_ADDR"
+    "|CONTEXT_IS_DESTROYED|ECC|UNKNOWN)"
+)
+
+
 def _run_jobs(settings, jobs, arguments, folder):
-    """Returns for each job its error, None if it ran, and its seconds."""
+    """Returns for each job its error, None if it ran, its seconds and remarks."""
     errors = ["not run"] * len(jobs)
     seconds = [0.0] * len(jobs)
+    remarks = [[] for _ in jobs]
     log = os.path.join(folder, "stderr.txt")
     start = 0
     while start < len(jobs):
@@ -150,7 +185,7 @@ def _run_jobs(settings, jobs, arguments, folder):
                 print(json.dumps({"args": line}), file=file)
         with open(log, "w+", encoding="utf-8", errors="replace") as stderr:
             process = _Process(settings, path, stderr)
-            late = False
+            late = restart = False
             while start < len(jobs):
                 try:
                     line = process.next(jobs[start].seconds())
@@ -167,15 +202,20 @@ def _run_jobs(settings, jobs, arguments, folder):
                     seconds[start] = (
                         result["compile_s"]["total"] + result["first_run_s"]
                     )
+                    remarks[start] = result.get("remarks", [])
                 start += 1
+                if _LOST_DEVICE.search(errors[start - 1] or ""):
+                    restart = True
+                    process.process.kill()
+                    break
             code = process.close()
             stderr.seek(0)
             said = stderr.read()
-        if start < len(jobs):
+        if start < len(jobs) and not restart:
             how = "hangs" if late else f"died with exit code {code}"
             errors[start] = f"na-run {how}: {said[-1500:].strip()}"
             start += 1
-    return errors, seconds
+    return errors, seconds, remarks
 
 
 def _read_outputs(problem, files):
@@ -193,7 +233,7 @@ def _read_outputs(problem, files):
 
 def _run_chunk(settings, tests):
     """Runs some tests in one process of na-run."""
-    failures, times = [], []
+    failures, times, said = [], [], []
     with tempfile.TemporaryDirectory(prefix="na-conformance-") as folder:
         jobs, arguments, files = [], [], []
         folders = {}
@@ -215,13 +255,14 @@ def _run_chunk(settings, tests):
                 jobs.append(job)
                 files.append(outputs)
                 arguments.append(line)
-        errors, seconds = _run_jobs(settings, jobs, arguments, folder)
+        errors, seconds, remarks = _run_jobs(settings, jobs, arguments, folder)
 
         first = 0
         for test in tests:
             mine = range(first, first + len(test.jobs))
             first += len(test.jobs)
             times += [(seconds[i], test.name) for i in mine]
+            said += [(test.name, text) for i in mine for text in remarks[i]]
             message = next((errors[i] for i in mine if errors[i]), None)
             if message is None:
                 try:
@@ -241,7 +282,7 @@ def _run_chunk(settings, tests):
                 failures.append(Failure(test.name, message, commands))
         for job in jobs:
             job.data.release()
-    return Outcome(len(tests), failures, times)
+    return Outcome(len(tests), failures, times, said)
 
 
 def _list(paths):
@@ -256,17 +297,17 @@ def _command(settings, job, folder):
         paths[name] = os.path.join(kept, os.path.basename(path))
         shutil.copyfile(path, paths[name])
     words = [settings.na_run, *job.flags(), "--inputs=" + _list(paths)]
-    if job.pipeline != "naive":
+    if job.pipeline != "naive" or job.target:
         words.append("--verify")
     return shlex.join(words)
 
 
-def _chunks(tests):
-    """Cuts tests into chunks of a few seconds; neighbours share data."""
+def _cut(tests, limit):
+    """Cuts tests into lists of about `limit` seconds; neighbours share data."""
     chunks, chunk, seconds, last = [], [], 0.0, None
     for test in tests:
         data = test.jobs[0].data
-        if chunk and data is not last and seconds > 6:
+        if chunk and data is not last and seconds > limit:
             chunks.append((seconds, chunk))
             chunk, seconds = [], 0.0
         chunk.append(test)
@@ -274,6 +315,17 @@ def _chunks(tests):
         last = data
     if chunk:
         chunks.append((seconds, chunk))
+    return chunks
+
+
+def _chunks(tests, settings):
+    """Cuts tests into chunks, each of which one process runs."""
+    light, heavy = [], []
+    for test in tests:
+        (heavy if any(job.is_heavy() for job in test.jobs) else light).append(test)
+    # The memory of a device holds a few heavy ones, so a few workers get all.
+    total = sum(test.seconds() for test in heavy)
+    chunks = _cut(heavy, total / HEAVY_WORKERS) + _cut(light, settings.chunk)
     # The longest first, so that no worker ends long after the others.
     chunks.sort(key=lambda c: -c[0])
     return [chunk for _, chunk in chunks]
@@ -292,7 +344,7 @@ def _run_numbered(index):
 def run_tests(settings, tests, report):
     """Runs all tests; calls `report(failure)` for each failure as it comes."""
     global _work  # pylint: disable=global-statement
-    chunks = _chunks(tests)
+    chunks = _chunks(tests, settings)
     _work = settings, chunks
     context = multiprocessing.get_context("fork")
     total = Outcome(0, [], [])
@@ -312,6 +364,7 @@ def run_tests(settings, tests, report):
             total.count += outcome.count
             total.failures += outcome.failures
             total.times += outcome.times
+            total.remarks += outcome.remarks
             for failure in outcome.failures:
                 report(failure)
             now = time.monotonic()

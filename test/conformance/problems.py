@@ -22,6 +22,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 STORED = {
     "f64": np.dtype("<f8"),
     "f32": np.dtype("<f4"),
+    # f32 whose products are made from factors rounded to tf32.
+    "tf32": np.dtype("<f4"),
     "f16": np.dtype("<f2"),
     "bf16": np.dtype("<u2"),
 }
@@ -177,7 +179,9 @@ class Problem:
             flags.append(f"--scale={self.scale!r}")
         if self.bias:
             flags.append(f"--bias={self.bias}")
-        flag("dtype", self.dtype, "f32")
+        flag("dtype", "f32" if self.dtype == "tf32" else self.dtype, "f32")
+        if self.dtype == "tf32":
+            flags.append("--tf32")
         if not self.lse:
             flags.append("--lse=false")
         if self.dynamic:

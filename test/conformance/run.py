@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# ===- run.py - Execution tests on the CPU against the f64 reference --------===#
+# ===- run.py - Execution tests against the f64 reference --------------------===#
 #
 # Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,6 +14,11 @@ Three parts:
   probes    exact properties of the operation, and shapes at the edges of tiles
   sweep     random problems and random tiles against the reference
 
+With --target=cuda the problems run on a GPU: all of them, with every combination
+of causal axes, in the types of --dtypes. This needs nothing but Python, NumPy and
+the portable na-run. Of large problems the reference computes chosen rows (see
+problems.py); all rows must be finite.
+
 Each test runs once per pipeline. A failing test prints what is wrong, an na-run
 command on the same inputs, and, by --only, how to repeat the test. The last line
 is 'N passed, N failed'; the exit code is 1 if any failed.
@@ -23,9 +28,11 @@ import argparse
 import collections
 import datetime
 import itertools
+import json
 import os
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -48,6 +55,9 @@ SAMPLE_SECONDS = 1.5
 FULL_SECONDS = 12
 # Bytes of scores that the unfused form may hold.
 SCORE_BYTES = 1 << 30
+# Every fifth entry is enough for the types that are there for completeness.
+CUDA_DTYPES = "f16,bf16,f32/5,tf32/5"
+DTYPES = ("f64", "f32", "tf32", "f16", "bf16")
 
 # In a full run the cheapest path takes one variant of each problem however large.
 LARGE_SECONDS = 120
@@ -116,7 +126,39 @@ def sample_entries(options):
         yield Entry(f"{label}/{dtype}", data, False)
 
 
+def dtype_entries(options):
+    """Every combination of causal axes in the types that were asked for."""
+    rng = np.random.default_rng(options.seed)
+    for number, (name, base) in enumerate(read_problems()):
+        for label, problem in variants(name, base):
+            for dtype, every in options.dtypes:
+                seed = [int(rng.integers(1 << 30))]
+                if number % every == 0:
+                    data = Data(with_dtype(problem, dtype), seed)
+                    yield Entry(f"{label}/{dtype}", data, False)
+
+
+def cuda_tests(options):
+    index, count = options.shard
+    tests = []
+    for entry in itertools.islice(dtype_entries(options), index, None, count):
+        for pipeline in options.pipelines:
+            # The plain loops have no tensor cores to round for.
+            if pipeline == "naive" and entry.data.problem.dtype == "tf32":
+                continue
+            tests.append(
+                Test(
+                    f"{entry.name}/{pipeline}",
+                    [Job(entry.data, pipeline, target=options.target_flags)],
+                    lambda outputs, data=entry.data: check_reference(data, outputs),
+                )
+            )
+    return tests
+
+
 def problem_tests(options):
+    if options.target == "cuda":
+        return cuda_tests(options)
     entries = all_entries(options) if options.full else sample_entries(options)
     seconds = options.limit or (FULL_SECONDS if options.full else SAMPLE_SECONDS)
     left_out = collections.Counter()
@@ -127,6 +169,50 @@ def problem_tests(options):
     for why, count in left_out.items():
         print(f"left out: {count} runs that would take {why}")
     return list(tests.values())
+
+
+def set_target(parser, options):
+    """Checks what belongs to a target and gives it the form that others use."""
+    if options.target == "cpu":
+        for name in ("chip", "device", "dtypes"):
+            if getattr(options, name) is not None:
+                parser.error(f"--{name} needs --target=cuda")
+        return
+    if options.parts == parser.get_default("parts"):
+        options.parts = "problems"
+    elif options.parts != "problems":
+        parser.error("--target=cuda has the part 'problems' only")
+    flags = ["--target=cuda"]
+    flags += [f"--chip={options.chip}"] if options.chip else []
+    flags += [f"--device={options.device}"] if options.device else []
+    options.target_flags = tuple(flags)
+    dtypes = []
+    for item in (options.dtypes or CUDA_DTYPES).split(","):
+        found = re.fullmatch(r"(\w+)(?:/([1-9]\d*))?", item)
+        if not found or found[1] not in DTYPES:
+            parser.error(
+                f"--dtypes: '{item}' is none of {', '.join(DTYPES)}, with or "
+                "without a divisor such as /5"
+            )
+        dtypes.append((found[1], int(found[2] or 1)))
+    options.dtypes = dtypes
+    shard = re.fullmatch(r"(\d+)/([1-9]\d*)", options.shard)
+    if not shard or int(shard[1]) >= int(shard[2]):
+        parser.error(f"--shard: '{options.shard}' is not I/N with I less than N")
+    options.shard = int(shard[1]), int(shard[2])
+
+
+def ask_device(options):
+    """What na-run says about the GPU; ends the program if it cannot use it."""
+    command = [options.na_run, *options.target_flags, "--pipeline=naive", "--json"]
+    command += ["--shape=8", "--window=3", "--head-dim=8"]
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=300, check=False
+    )
+    if done.returncode:
+        sys.exit(done.stderr.strip() or f"na-run exits with {done.returncode}")
+    report = json.loads(done.stdout)
+    return {key: report[key] for key in ("gpu", "driver", "cuda", "chip")}
 
 
 def parse_arguments():
@@ -178,6 +264,31 @@ def parse_arguments():
         help="random problems (default: %(default)s)",
     )
     parser.add_argument(
+        "--target",
+        choices=("cpu", "cuda"),
+        default="cpu",
+        help="where to run (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--chip", metavar="NAME", help="GPU code to generate (default: the GPU's)"
+    )
+    parser.add_argument(
+        "--device", type=number(0), metavar="N", help="which GPU (default: 0)"
+    )
+    parser.add_argument(
+        "--dtypes",
+        metavar="LIST",
+        help="with --target=cuda, element types; f32/5 is f32 for every fifth entry "
+        f"of the files (default: {CUDA_DTYPES})",
+    )
+    parser.add_argument(
+        "--shard",
+        default="0/1",
+        metavar="I/N",
+        help="with --target=cuda, only every N-th problem, starting with the I-th "
+        "from 0, for hosts that are lent for minutes",
+    )
+    parser.add_argument(
         "--parts",
         default="problems,probes,sweep",
         metavar="LIST",
@@ -185,6 +296,7 @@ def parse_arguments():
     )
     parser.add_argument(
         "--pipelines",
+        "--mode",
         default=",".join(PIPELINES),
         metavar="LIST",
         help="which pipelines to test (default: %(default)s)",
@@ -225,9 +337,13 @@ def parse_arguments():
         help="print the N slowest tests of each part",
     )
     parser.add_argument(
+        "--json", metavar="FILE", help="write the results there, failures included"
+    )
+    parser.add_argument(
         "--list", action="store_true", help="print the tests' names and stop"
     )
     options = parser.parse_args()
+    set_target(parser, options)
     for name, allowed in (
         ("parts", ("problems", "probes", "sweep")),
         ("pipelines", PIPELINES),
@@ -260,16 +376,28 @@ def main():
         workers=options.jobs,
         keep=folder,
     )
+    record = {"seed": options.seed, "target": options.target, "failures": []}
+    if options.target == "cuda" and not options.list:
+        # A process that starts has to open the device first.
+        settings.chunk = 30
+        settings.timeout = 120
+        record.update(ask_device(options))
+        print(f"{record['gpu']}, driver {record['driver']}, {record['chip']} code")
 
     def report(failure):
         print(f"FAILED {failure.name}\n  {failure.message}")
         for command in failure.commands:
             print(f"  {command}")
         again = f"run.py --seed={options.seed} --only='^{re.escape(failure.name)}$'"
+        if options.target == "cuda":
+            again += " " + " ".join(options.target_flags)
         print(f"  {again}{' --full' if options.full else ''}", flush=True)
+        record["failures"].append({"test": failure.name, "message": failure.message})
 
     print(f"seed {options.seed}")
     passed = failed = 0
+    begin = time.monotonic()
+    remarks = collections.Counter()
     for part in options.parts:
         tests = makers[part]()
         if options.opt_level is not None:
@@ -289,11 +417,24 @@ def main():
         failed += len(outcome.failures)
         for seconds, name in sorted(outcome.times, reverse=True)[: options.slowest]:
             print(f"  {seconds:.2f} s in na-run: {name}")
+        remarks.update(text for _, text in outcome.remarks)
         print(f"{part}: {time.monotonic() - start:.0f} s", flush=True)
     try:
         os.rmdir(folder)
     except OSError:
         print(f"inputs of failing tests: {folder}")
+    for text, count in remarks.most_common():
+        print(f"remark, {count} times: {text}")
+    if options.json:
+        record.update(
+            passed=passed,
+            failed=failed,
+            seconds=round(time.monotonic() - begin, 1),
+            remarks=dict(remarks),
+        )
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump(record, file, indent=1)
+            file.write("\n")
     if not options.list:
         print(f"{passed} passed, {failed} failed")
     return 1 if failed or not (passed or options.list) else 0

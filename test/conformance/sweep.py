@@ -4,7 +4,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===------------------------------------------------------------------------===#
-"""Small random problems, with random tiles, against the reference."""
+"""Small random problems, with random tiles, against the reference.
+
+Some tiles are those of a GPU's schedule, whose form of the tiled program runs on
+the CPU too.
+"""
 
 import math
 
@@ -17,6 +21,8 @@ from problems import Data, Problem, check_reference
 LENGTHS = {1: 100, 2: 24, 3: 10}
 # Tokens per tile that a GPU would take, cut into boxes.
 GPU_QUERIES, GPU_KEYS = 128, 176
+# GPUs whose form of the tiled program is run on the CPU as well.
+GPUS = ("sm_80", "sm_90")
 
 
 def random_axis(rng, longest):
@@ -120,10 +126,16 @@ def tests(pipelines, seed, count):
         problem = random_problem(rng)
         pipeline = str(rng.choice(pipelines, p=chance / chance.sum()))
         tiles = (None, None)
+        gpu = None
         if pipeline != "naive":
             tiles = random_tiles(rng, problem)
+            gpu = str(rng.choice(GPUS)) if rng.random() < 0.35 else None
+        if gpu and rng.random() < 0.15:
+            # Values in chunks, of which the last overlaps the one before.
+            problem = problem.replace(value_dim=int(rng.integers(257, 600)))
         data = Data(problem, [seed, 8, number])
         job = Job(data, pipeline, *tiles, threads=int(rng.integers(1, 4)))
+        job.schedule_target = gpu
         # Code for narrower registers than the host's, which other hosts run.
         job.vector_bits = [None, None, 128, 256][rng.integers(4)]
         result.append(

@@ -17,11 +17,35 @@ using namespace mlir;
 using namespace mlir::na;
 using namespace mlir::na::run;
 
-llvm::Error run::checkPassNames(ArrayRef<std::string> names) {
-  for (const std::string &name : names)
-    if (name != "all" && !PassInfo::lookup(name))
+/// Whether the text of a pipeline has the pass `name`.
+static bool hasPass(StringRef pipeline, StringRef name) {
+  for (size_t at = pipeline.find(name); at != StringRef::npos;
+       at = pipeline.find(name, at + 1)) {
+    StringRef before = pipeline.take_front(at);
+    StringRef after = pipeline.drop_front(at + name.size());
+    if ((before.empty() || StringRef("(,").contains(before.back())) &&
+        (after.empty() || StringRef(",){").contains(after.front())))
+      return true;
+  }
+  return false;
+}
+
+llvm::Error run::checkPassNames(const Options &options, MLIRContext &context) {
+  if (options.printAfter.empty())
+    return llvm::Error::success();
+  PassManager manager(&context);
+  std::string text = llvm::formatv(
+      "{0},{1}{{mode={2}}", Harness::getPreparation(),
+      options.cuda ? "na-to-nvvm" : "na-to-cpu", options.pipeline);
+  if (failed(parsePassPipeline(text, manager)))
+    return llvm::createStringError("invalid pass pipeline '" + text + "'");
+  std::string pipeline;
+  llvm::raw_string_ostream os(pipeline);
+  manager.printAsTextualPipeline(os);
+  for (const std::string &name : options.printAfter)
+    if (name != "all" && !hasPass(pipeline, name))
       return llvm::createStringError("--print-ir-after: there is no pass '" +
-                                     name + "'");
+                                     name + "' in the pipeline");
   return llvm::Error::success();
 }
 
@@ -50,11 +74,10 @@ llvm::Expected<Compiled> run::compileForHost(const Program &program,
     return harness.takeError();
   JITOptions options;
   options.optLevel = runOptions.optLevel;
-  options.pipeline =
-      llvm::formatv(
-          "{0},na-to-cpu{{mode={1} vector-bits={2} schedule-target={3}}",
-          Harness::getPreparation(), pipeline, runOptions.vectorBits,
-          runOptions.scheduleTarget);
+  options.pipeline = llvm::formatv(
+      "{0},na-to-cpu{{mode={1} vector-bits={2} schedule-target={3}}",
+      Harness::getPreparation(), pipeline, runOptions.vectorBits,
+      runOptions.scheduleTarget);
   options.configurePasses = getPassPrinting(printAfter);
   llvm::Expected<std::unique_ptr<JITModule>> jit =
       JITModule::compile(*module, options);

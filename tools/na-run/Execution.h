@@ -14,8 +14,8 @@
 
 namespace mlir::na::run {
 
-/// Fails if a pass to print after does not exist.
-llvm::Error checkPassNames(llvm::ArrayRef<std::string> names);
+/// Fails if a pass to print after is not in the pipeline.
+llvm::Error checkPassNames(const Options &options, MLIRContext &context);
 
 /// What prints the program after some passes; empty if there are none.
 std::function<void(PassManager &)>

@@ -175,7 +175,7 @@ llvm::Expected<Report> run::runProgram(const Options &options,
   report.threads = naGetNumThreads();
   report.cpu = getHostCPU();
   report.pipeline = options.pipeline;
-  if (llvm::Error error = checkPassNames(options.printAfter))
+  if (llvm::Error error = checkPassNames(options, context))
     return std::move(error);
   llvm::Expected<Program> program = loadProgram(options, context);
   if (!program)

@@ -73,6 +73,76 @@ def ConvertNAToLoopsPass : Pass<"convert-na-to-loops"> {
   ];
 }
 
+def ConvertNAToThreadLoopsPass : Pass<"convert-na-to-thread-loops"> {
+  let summary = "Lower na operations on memrefs to loops for GPU threads";
+  let description = [{
+    Lowers `na.qk`, `na.av` and `na.attention` from their definitions to one
+    `scf.parallel` each, whose iterations are small enough to be threads of a
+    GPU:
+
+    | operation | an iteration computes |
+    |---|---|
+    | `na.qk` | one score; the last parallel dimensions are the slots |
+    | `na.av` | one element of the output |
+    | `na.attention` | up to 64 channels of a row, in one pass over its keys |
+
+    All sums are in registers; `na.attention` carries the largest logit, the sum
+    of the weights and a vector of sums, which it rescales when a larger logit
+    comes. A row of more channels is computed in parts, each with its own
+    logits; the last part ends with the row.
+
+    Rows of queries, keys, values and outputs are accessed 16 bytes at a time,
+    or by the largest power of two below that divides all their distances. The
+    base address must then be as aligned: `memref.assume_alignment` says so.
+
+    Operations whose number of channels is dynamic, and `na.merge`, are left
+    for `convert-na-to-loops`.
+
+    Example: `-convert-na-to-thread-loops` turns
+
+    ```mlir
+    na.qk ins(%q, %k : memref<1x56x2x32xbf16>, memref<1x56x2x32xbf16>)
+          outs(%s : memref<1x56x2x7xf32>) window(<size = [7]>) {scale = 1.0}
+    ```
+
+    into
+
+    ```mlir
+    %q1 = memref.assume_alignment %q, 16 : memref<1x56x2x32xbf16>
+    %k1 = memref.assume_alignment %k, 16 : memref<1x56x2x32xbf16>
+    scf.parallel (%b, %x, %h, %j) = (%c0, %c0, %c0, %c0)
+        to (%c1, %c56, %c2, %c7) step (%c1, %c1, %c1, %c1) {
+      %0 = arith.addi %x, %c-3 : index
+      %1 = arith.minsi %0, %c49 : index
+      %begin = arith.maxsi %1, %c0 : index
+      %key = arith.addi %begin, %j : index
+      %sums = scf.for %c = %c0 to %c32 step %c8
+          iter_args(%sum = %zeros) -> (vector<8xf32>) {
+        %2 = vector.load %q1[%b, %x, %h, %c] {alignment = 16 : i64}
+            : memref<1x56x2x32xbf16>, vector<8xbf16>
+        %3 = arith.extf %2 : vector<8xbf16> to vector<8xf32>
+        %4 = vector.load %k1[%b, %key, %h, %c] {alignment = 16 : i64}
+            : memref<1x56x2x32xbf16>, vector<8xbf16>
+        %5 = arith.extf %4 : vector<8xbf16> to vector<8xf32>
+        %6 = math.fma %3, %5, %sum : vector<8xf32>
+        scf.yield %6 : vector<8xf32>
+      }
+      %dot = vector.reduction <add>, %sums : vector<8xf32> into f32
+      %score = arith.mulf %dot, %one : f32
+      memref.store %score, %s[%b, %x, %h, %j] : memref<1x56x2x7xf32>
+      scf.reduce
+    }
+    ```
+
+    Errors: an operation on tensors (bufferize before this pass).
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect"
+  ];
+}
+
 def LinalgToVectorLoopsPass : Pass<"linalg-to-vector-loops"> {
   let summary = "Lower linalg on static buffers to register-blocked vector loops";
   let description = [{
@@ -410,7 +480,8 @@ def LinalgToThreadLoopsPass : Pass<"linalg-to-thread-loops"> {
 
     Unlike `convert-linalg-to-parallel-loops`, no sum goes through memory, and
     the parallel loops are outermost whatever their place among the
-    reductions. Bodies are kept as they are.
+    reductions. Arithmetic of the body gets the fast-math flag `contract`, so
+    that LLVM fuses a product with the sum that it is added to.
 
     Operations whose outputs are indexed by a reduction are left alone.
 
@@ -428,7 +499,7 @@ def LinalgToThreadLoopsPass : Pass<"linalg-to-thread-loops"> {
       %0 = memref.load %y[%i] : memref<4xf32>
       %sum = scf.for %k = %c0 to %c8 step %c1 iter_args(%s = %0) -> (f32) {
         %1 = memref.load %x[%i, %k] : memref<4x8xf32>
-        %2 = arith.addf %1, %s : f32
+        %2 = arith.addf %1, %s fastmath<contract> : f32
         scf.yield %2 : f32
       }
       memref.store %sum, %y[%i] : memref<4xf32>
@@ -497,6 +568,67 @@ def GPUMapParallelPass : Pass<"gpu-map-parallel"> {
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
     "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"
+  ];
+}
+
+def GPUMapRowsPass : Pass<"gpu-map-rows"> {
+  let summary = "Run operations on rows on a team of GPU threads for each row";
+  let description = [{
+    Finds `linalg` operations on memrefs that reduce their last loop, such as
+    the sum or the maximum of each row, together with the operations before
+    and after them on the same rows: elementwise, further reductions, and ones
+    on a value per row. Each group, for instance a softmax or a normalisation,
+    becomes one `gpu.launch`.
+
+    A row is for a team of threads that access it side by side: a warp, a part
+    of a warp for rows shorter than 32, or a block of up to 1024 threads for
+    rows of more than 512 elements. A thread has up to 16 elements (32 with the
+    largest team) in registers, so that a row is read and written once whatever
+    is done to it; partial results are combined by shuffles, and through shared
+    memory between warps. Rows that are longer, or of dynamic length, are read
+    anew by every operation. Buffers that are used inside of a group alone are
+    not written.
+
+    A reduction must have one output of at most 32 bits that a commutative
+    operation with a neutral element, or a selection of the larger or smaller
+    value, combines with each element. Sums are in an order of their own.
+    Inputs must be indexed along the row or by the element alone: products of
+    matrices are left alone. Operations join a group while nothing between them
+    accesses memory and no row depends on another.
+
+    Example:
+
+    ```mlir
+    linalg.reduce { arith.addf } ins(%x : memref<100x64xf32>)
+        outs(%y : memref<100xf32>) dimensions = [1]
+    ```
+
+    becomes
+
+    ```mlir
+    gpu.launch blocks(%bx, %by, %bz) in (%0 = %c13, %1 = %c1, %2 = %c1)
+        threads(%tx, %ty, %tz) in (%3 = %c256, %4 = %c1, %5 = %c1) {
+      %lane = arith.remui %tx, %c32 : index
+      // %row: the warp's; %active: whether there is such a row
+      %a = memref.load %x[%row, %lane] : memref<100x64xf32>
+      %next = arith.addi %lane, %c32 : index
+      %b = memref.load %x[%row, %next] : memref<100x64xf32>
+      %sum = arith.addf %b, %a : f32
+      %other, %valid = gpu.shuffle xor %sum, %c16_i32, %c32_i32 : f32
+      %sum16 = arith.addf %other, %sum : f32
+      // 8, 4, 2, 1
+      %y0 = memref.load %y[%row] : memref<100xf32>
+      %all = arith.addf %sum1, %y0 : f32
+      // lane 0 of an active team
+      memref.store %all, %y[%row] : memref<100xf32>
+      gpu.terminator
+    }
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect"
   ];
 }
 
@@ -588,6 +720,7 @@ def MathToNVVMApproxPass : Pass<"math-to-nvvm-approx"> {
     | `math.log`, `math.log10` | `lg2.approx(x) * log(2)`, `.. * log10(2)` |
     | `math.log2` | `lg2.approx(x)` |
     | `math.rsqrt` | `rsqrt.approx(x)` |
+    | `math.absf`, `ceil`, `copysign`, `floor`, `round`, `roundeven`, `sqrt`, `trunc` | LLVM's intrinsic, which is exact |
 
     None of the instructions flushes subnormal numbers to zero; exp(-inf) is 0.
     Values of type f16 and bf16 are computed in f32; vectors lane by lane.
@@ -599,7 +732,7 @@ def MathToNVVMApproxPass : Pass<"math-to-nvvm-approx"> {
     %y = llvm.call_intrinsic "llvm.nvvm.ex2.approx.f32"(%0) : (f32) -> f32
     ```
 
-    Errors: one of these operations on f64 or another type.
+    Errors: one of the approximations on f64 or another type.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
@@ -639,6 +772,9 @@ def ConvertNAGPUToNVVMPass : Pass<"convert-nagpu-to-nvvm"> {
     tensor must be a multiple of it; whoever launches the kernel checks that.
     Where not even 4 bytes do, the elements are loaded and stored.
 
+    `math.exp2` of f32 in a `nagpu.map` becomes `ex2.approx.ftz`: subnormal
+    results are zero.
+
     Example, for one warp:
 
     ```mlir
@@ -649,11 +785,11 @@ def ConvertNAGPUToNVVMPass : Pass<"convert-nagpu-to-nvvm"> {
     becomes, for the first of the two rows of a thread,
 
     ```mlir
-    %0 = arith.maxnumf %s0, %s1 : f32
+    %0 = llvm.intr.maxnum(%s0, %s1) : (f32, f32) -> f32
     %1 = nvvm.shfl.sync bfly %all, %0, %c1, %c31 : f32 -> f32
-    %2 = arith.maxnumf %0, %1 : f32
+    %2 = llvm.intr.maxnum(%0, %1) : (f32, f32) -> f32
     %3 = nvvm.shfl.sync bfly %all, %2, %c2, %c31 : f32 -> f32
-    %r0 = arith.maxnumf %2, %3 : f32
+    %r0 = llvm.intr.maxnum(%2, %3) : (f32, f32) -> f32
     ```
 
     Errors: a `nagpu.alloc` without an offset; a tensor whose channels are not

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "na/Conversion/GPU/LinearIndex.h"
 #include "na/Conversion/Passes.h"
 #include "na/Dialect/NA/IR/NA.h"
 
@@ -13,10 +14,10 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "mlir/Transforms/RegionUtils.h"
-
-#include <limits>
 
 namespace mlir::na {
 #define GEN_PASS_DEF_GPUMAPPARALLELPASS
@@ -98,34 +99,12 @@ gpu::LaunchOp Mapper::buildLaunch(Value blocks) {
 /// The induction variables of iteration `id`; the last one varies fastest.
 SmallVector<Value> Mapper::buildIndices(Value id,
                                         const Iterations &iterations) {
-  // Divisions of 64-bit numbers take several times as many instructions.
-  std::optional<int64_t> total = iterations.getStaticTotal();
-  bool narrow = total && *total <= std::numeric_limits<int32_t>::max();
-  Type type = narrow ? Type(b.getI32Type()) : Type(b.getIndexType());
-  auto toType = [&](Value value, Type type) -> Value {
-    return b.createOrFold<arith::IndexCastUIOp>(type, value);
-  };
-
-  SmallVector<Value> indices(iterations.counts.size());
-  Value rest = narrow ? toType(id, type) : id;
-  for (int64_t dim = indices.size() - 1; dim >= 0; --dim) {
-    std::optional<int64_t> count = getConstantIntValue(iterations.counts[dim]);
-    Value position = rest;
-    if (count && *count == 1) {
-      position = arith::ConstantOp::create(b, b.getIntegerAttr(type, 0));
-    } else if (dim > 0) {
-      Value divisor =
-          count ? arith::ConstantOp::create(b, b.getIntegerAttr(type, *count))
-                      .getResult()
-                : iterations.counts[dim];
-      position = arith::RemUIOp::create(b, rest, divisor);
-      rest = arith::DivUIOp::create(b, rest, divisor);
-    }
-    if (narrow)
-      position = toType(position, b.getIndexType());
-    Value scaled =
-        b.createOrFold<arith::MulIOp>(position, iterations.step[dim]);
-    indices[dim] = b.createOrFold<arith::AddIOp>(scaled, iterations.lower[dim]);
+  SmallVector<Value> indices =
+      mlir::na::delinearize(b, id, iterations.counts, iterations.total);
+  for (auto [index, step, lower] :
+       llvm::zip_equal(indices, iterations.step, iterations.lower)) {
+    Value scaled = b.createOrFold<arith::MulIOp>(index, step);
+    index = b.createOrFold<arith::AddIOp>(scaled, lower);
   }
   return indices;
 }
@@ -157,20 +136,38 @@ LogicalResult Mapper::moveBuffers(gpu::LaunchOp launch) {
   return success();
 }
 
+/// Whether `op` has the same result on the host and the device.
+static bool isSunk(Operation *op) {
+  if (matchPattern(op, m_Constant()) || isa<memref::GetGlobalOp>(op))
+    return true;
+  auto view = dyn_cast<ViewLikeOpInterface>(op);
+  Operation *source = view ? view.getViewSource().getDefiningOp() : nullptr;
+  return source && isa<memref::GetGlobalOp, ViewLikeOpInterface>(source) &&
+         isSunk(source);
+}
+
 /// Copies what is the same on the host and the device into the kernel: the
-/// constants and the addresses of global constants.
+/// constants, and the addresses of constant memrefs with views of them.
 static void sinkConstants(gpu::LaunchOp launch) {
-  llvm::SetVector<Value> used;
-  getUsedValuesDefinedAbove(launch.getBody(), used);
   OpBuilder builder(launch.getContext());
   builder.setInsertionPointToStart(&launch.getBody().front());
+  IRMapping map;
+  std::function<void(Operation *)> sink = [&](Operation *op) {
+    if (map.contains(op))
+      return;
+    for (Value operand : op->getOperands())
+      if (Operation *source = operand.getDefiningOp(); source && isSunk(source))
+        sink(source);
+    builder.clone(*op, map);
+  };
+  llvm::SetVector<Value> used;
+  getUsedValuesDefinedAbove(launch.getBody(), used);
   for (Value value : used) {
     Operation *op = value.getDefiningOp();
-    if (!op ||
-        !(matchPattern(op, m_Constant()) || isa<memref::GetGlobalOp>(op)))
+    if (!op || !isSunk(op))
       continue;
-    Operation *copy = builder.clone(*op);
-    replaceAllUsesInRegionWith(value, copy->getResult(0), launch.getBody());
+    sink(op);
+    replaceAllUsesInRegionWith(value, map.lookup(value), launch.getBody());
   }
 }
 
@@ -217,8 +214,9 @@ static bool isMapped(Operation *op) {
   if (auto forall = dyn_cast<scf::ForallOp>(op)) {
     // Tiles are for a block of threads, not for one.
     WalkResult tiles = forall->walk([](Operation *inner) {
-      return isa_and_nonnull<mlir::na::NADialect>(inner->getDialect()) ? WalkResult::interrupt()
-                                                     : WalkResult::advance();
+      return isa_and_nonnull<mlir::na::NADialect>(inner->getDialect())
+                 ? WalkResult::interrupt()
+                 : WalkResult::advance();
     });
     return forall.getNumResults() == 0 && !tiles.wasInterrupted();
   }
@@ -234,7 +232,7 @@ struct GPUMapParallel : mlir::na::impl::GPUMapParallelPassBase<GPUMapParallel> {
     if (blockSize >= 32 && blockSize <= 1024 && blockSize % 32 == 0)
       return success();
     return emitError(UnknownLoc::get(context))
-           << "gpu-map-parallel: block-size = " << blockSize
+           << "gpu-map-parallel: block-size = " << int64_t(blockSize)
            << ", expected a multiple of 32 from 32 to 1024";
   }
 

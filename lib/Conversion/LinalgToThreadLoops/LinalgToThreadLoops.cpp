@@ -85,7 +85,15 @@ SmallVector<Value> LoopsOfLinalg::buildBody(ValueRange outputs) {
       map.map(indexOp.getResult(), ivs[indexOp.getDim()]);
       continue;
     }
-    b.clone(inner, map);
+    Operation *copy = b.clone(inner, map);
+    // Lets LLVM fuse a product with the sum that it is added to.
+    if (auto arithmetic = dyn_cast<arith::ArithFastMathInterface>(copy)) {
+      arith::FastMathFlags flags = arith::FastMathFlags::contract;
+      if (arith::FastMathFlagsAttr given = arithmetic.getFastMathFlagsAttr())
+        flags = flags | given.getValue();
+      copy->setAttr(arithmetic.getFastMathAttrName(),
+                    arith::FastMathFlagsAttr::get(b.getContext(), flags));
+    }
   }
   SmallVector<Value> results;
   for (Value value : body->getTerminator()->getOperands())

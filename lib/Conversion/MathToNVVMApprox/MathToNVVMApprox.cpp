@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::na {
 #define GEN_PASS_DEF_MATHTONVVMAPPROXPASS
@@ -24,10 +25,12 @@ using namespace mlir;
 
 namespace {
 
-/// What a function of `math` is on the GPU: instruction(x * before) * after.
+/// What a function of `math` is on the GPU: intrinsic(x * before) * after.
 struct Instruction {
   StringRef intrinsic;
   double before = 1, after = 1;
+  /// An approximation of f32 alone; otherwise one for every type.
+  bool onlyF32 = true;
 };
 
 constexpr double log2OfE = 1.4426950408889634074;
@@ -51,22 +54,41 @@ static std::optional<Instruction> getInstruction(Operation *op) {
     return Instruction{"llvm.nvvm.lg2.approx.f", 1, log10Of2};
   if (isa<math::RsqrtOp>(op))
     return Instruction{"llvm.nvvm.rsqrt.approx.f"};
+  // Exact; LLVM has them, but the conversion to NVVM calls libdevice.
+  StringRef exact =
+      TypeSwitch<Operation *, StringRef>(op)
+          .Case([](math::AbsFOp) { return "llvm.fabs"; })
+          .Case([](math::CeilOp) { return "llvm.ceil"; })
+          .Case([](math::CopySignOp) { return "llvm.copysign"; })
+          .Case([](math::FloorOp) { return "llvm.floor"; })
+          .Case([](math::RoundOp) { return "llvm.round"; })
+          .Case([](math::RoundEvenOp) { return "llvm.roundeven"; })
+          .Case([](math::SqrtOp) { return "llvm.sqrt"; })
+          .Case([](math::TruncOp) { return "llvm.trunc"; })
+          .Default([](Operation *) { return ""; });
+  if (!exact.empty())
+    return Instruction{exact, 1, 1, /*onlyF32=*/false};
   return std::nullopt;
 }
 
-/// `instruction` of one f32.
+/// `instruction` of scalars.
 static Value buildScalar(ImplicitLocOpBuilder &b,
-                         const Instruction &instruction, Value x) {
-  Type f32 = b.getF32Type();
+                         const Instruction &instruction, ValueRange operands) {
+  Type type = operands.front().getType();
   auto scale = [&](Value value, double factor) -> Value {
     if (factor == 1)
       return value;
-    Value constant = arith::ConstantOp::create(b, b.getFloatAttr(f32, factor));
+    Value constant = arith::ConstantOp::create(b, b.getFloatAttr(type, factor));
     return arith::MulFOp::create(b, value, constant);
   };
-  Value result = LLVM::CallIntrinsicOp::create(
-                     b, f32, b.getStringAttr(instruction.intrinsic),
-                     scale(x, instruction.before))
+  std::string name = instruction.intrinsic.str();
+  if (!instruction.onlyF32)
+    name += ".f" + std::to_string(type.getIntOrFloatBitWidth());
+  SmallVector<Value> scaled;
+  for (Value operand : operands)
+    scaled.push_back(scale(operand, instruction.before));
+  Value result = LLVM::CallIntrinsicOp::create(b, type, b.getStringAttr(name),
+                                               ValueRange(scaled))
                      .getResult(0);
   return scale(result, instruction.after);
 }
@@ -76,7 +98,9 @@ static LogicalResult convert(RewriterBase &rewriter, Operation *op,
   Type type = op->getResult(0).getType();
   Type element = getElementTypeOrSelf(type);
   auto vectorType = dyn_cast<VectorType>(type);
-  if (!(element.isF32() || element.isF16() || element.isBF16()) ||
+  bool narrow = element.isF16() || element.isBF16();
+  if (!(narrow || element.isF32() ||
+        (element.isF64() && !instruction.onlyF32)) ||
       (vectorType && vectorType.isScalable()))
     return op->emitOpError("math-to-nvvm-approx: is on ")
            << type << "; the GPU path computes it on f32, f16 and bf16";
@@ -84,26 +108,31 @@ static LogicalResult convert(RewriterBase &rewriter, Operation *op,
   rewriter.setInsertionPoint(op);
   ImplicitLocOpBuilder b(op->getLoc(), rewriter);
   // f16 and bf16 are computed in f32 and rounded once.
+  Type computed = narrow ? b.getF32Type() : element;
   auto like = [&](Type element) -> Type {
     return vectorType ? Type(vectorType.clone(element)) : element;
   };
-  Value x = op->getOperand(0);
-  if (!element.isF32())
-    x = arith::ExtFOp::create(b, like(b.getF32Type()), x);
+  SmallVector<Value> operands(op->getOperands());
+  if (narrow)
+    for (Value &operand : operands)
+      operand = arith::ExtFOp::create(b, like(computed), operand);
   Value result;
   if (!vectorType) {
-    result = buildScalar(b, instruction, x);
+    result = buildScalar(b, instruction, operands);
   } else {
-    result = arith::ConstantOp::create(b, b.getZeroAttr(like(b.getF32Type())));
+    result = arith::ConstantOp::create(
+        b, cast<TypedAttr>(b.getZeroAttr(like(computed))));
     SmallVector<int64_t> strides = computeStrides(vectorType.getShape());
     for (int64_t i = 0, e = vectorType.getNumElements(); i < e; ++i) {
       SmallVector<int64_t> at = delinearize(i, strides);
-      Value lane = vector::ExtractOp::create(b, x, at);
-      result = vector::InsertOp::create(b, buildScalar(b, instruction, lane),
+      SmallVector<Value> lanes;
+      for (Value operand : operands)
+        lanes.push_back(vector::ExtractOp::create(b, operand, at));
+      result = vector::InsertOp::create(b, buildScalar(b, instruction, lanes),
                                         result, at);
     }
   }
-  if (!element.isF32())
+  if (narrow)
     result = arith::TruncFOp::create(b, type, result);
   rewriter.replaceOp(op, result);
   return success();

@@ -7,6 +7,7 @@
 
 #include "Lowering.h"
 
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/IRMapping.h"
 
 #include <map>
@@ -109,7 +110,7 @@ struct ConvertReduce : OpConversionPattern<ReduceOp> {
     ThreadBuilder b(op, rewriter, from.getWarps());
     auto combine = [&](Value x, Value y) -> Value {
       if (op.getKind() == Kind::Max)
-        return arith::MaxNumFOp::create(b, x, y);
+        return b.maxNum(x, y);
       return arith::AddFOp::create(b, x, y);
     };
     int64_t columns = from.getColumns() / 8;
@@ -232,6 +233,13 @@ private:
         return {addDisjoint(threadRow, position.row)};
       return {addDisjoint(threadColumn, position.column)};
     }
+    if (auto max = dyn_cast<arith::MaxNumFOp>(nested))
+      if (max.getType().isF32())
+        return {b.maxNum(mapping.lookupOrDefault(max.getLhs()),
+                         mapping.lookupOrDefault(max.getRhs()))};
+    if (auto exp2 = dyn_cast<math::Exp2Op>(nested))
+      if (exp2.getType().isF32())
+        return {b.exp2(mapping.lookupOrDefault(exp2.getOperand()))};
     return SmallVector<Value>(b.clone(nested, mapping)->getResults());
   }
 

@@ -69,6 +69,15 @@ public:
   /// The value of lane `source` (i32).
   Value shuffle(Value value, Value source);
 
+  /// The larger number; NaN only if both are. As an operation of LLVM, because
+  /// the expansion of `arith` makes a comparison and a selection of its own.
+  Value maxNum(Value a, Value b) { return LLVM::MaxNumOp::create(*this, a, b); }
+
+  /// 2 to the power of `value` (f32) on the special function unit. Subnormal
+  /// results become zero: they are weights next to one of at least 1, and what
+  /// keeps them costs three more instructions an element.
+  Value exp2(Value value);
+
   /// Packs two scalars into a vector, and takes one out.
   Value pack(Value low, Value high);
   Value unpack(Value pair, int64_t position);
@@ -130,11 +139,20 @@ public:
   SharedAddress(ThreadBuilder &b, SharedType type, Value tile, Value row,
                 Value chunk, Value byte = {});
 
-  /// The pointer to the thread's part plus `row`, `chunk` and `byte`. The
-  /// constants must have no bits in common with the thread's part: in the
-  /// last three bits of the row and in the bits that the swizzle changes of
-  /// the chunk.
-  Value at(int64_t row, int64_t chunk, int64_t byte = 0);
+  struct Place {
+    Value address;
+    int64_t offset;
+  };
+  /// The place of the thread's part plus `row`, `chunk` and `byte`. The
+  /// constants must have no bits in common with the thread's part: in the last
+  /// two bits of the row and in the bits that the swizzle changes of the chunk.
+  /// (A carry out of the third bit of the row does not concern the swizzle.)
+  Place locate(int64_t row, int64_t chunk, int64_t byte = 0);
+  /// The pointer to it.
+  Value at(int64_t row, int64_t chunk, int64_t byte = 0) {
+    Place place = locate(row, chunk, byte);
+    return b.sharedPointer(place.address, place.offset);
+  }
 
 private:
   ThreadBuilder &b;
@@ -149,11 +167,9 @@ struct Digit {
   int64_t constant;
 };
 
-/// The digits, row-major over `box`, of row `row + constant`; `row` is in
-/// `[0, bound)`, `constant` a multiple of `bound`. As much as possible of the
-/// digits is constant.
-SmallVector<Digit> splitRow(ThreadBuilder &b, Value row, int64_t bound,
-                            int64_t constant, ArrayRef<int64_t> box);
+/// The digits of `row`, row-major over `box`.
+SmallVector<Digit> splitRow(ThreadBuilder &b, Value row,
+                            ArrayRef<int64_t> box);
 
 /// The tokens of one batch and head of a tensor `[B, X.., H(, D)]` in global
 /// memory.

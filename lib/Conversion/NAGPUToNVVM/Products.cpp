@@ -8,6 +8,7 @@
 #include "Lowering.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace mlir::nagpu;
@@ -246,26 +247,58 @@ struct ConvertFma : OpConversionPattern<FmaOp> {
 
   /// Channels that one vector load takes.
   static constexpr int64_t width = 4;
+  /// Bytes of a row after which swizzles repeat.
+  static constexpr int64_t period = 8 * chunkBytes;
 
   LogicalResult
   matchAndRewrite(FmaOp op, OneToNOpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     auto type = cast<FragmentType>(op.getAcc().getType());
-    ThreadBuilder b(op, rewriter, type.getWarps());
-    FragmentLayout layout(type);
     auto rhsType = cast<SharedType>(op.getRhs().getType());
-    bool transposed = op.getTransposed();
-    int64_t depth = transposed ? rhsType.getColumns() : rhsType.getRows();
-    int64_t rows = type.getRowsPerWarp() / 8, columns = type.getColumns() / 8;
+    ThreadBuilder b(op, rewriter, type.getWarps());
+    int64_t depth =
+        op.getTransposed() ? rhsType.getColumns() : rhsType.getRows();
     SmallVector<Value> acc(adaptor.getAcc());
+    SmallVector<Value> lhs(adaptor.getLhs());
+    Value rhs = adaptor.getRhs().front();
+    int64_t step = period / getElementBytes(rhsType.getElementType());
+    if (isa<SharedType>(op.getLhs().getType()) && op.getTransposed() &&
+        depth > step && depth % step == 0) {
+      // Both operands lie along rows: a loop over them, so that the code does
+      // not outgrow the instruction cache.
+      auto loop = scf::ForOp::create(
+          b, b.constant(0), b.constant(depth / step * period),
+          b.constant(period), acc);
+      OpBuilder::InsertionGuard insertion(b);
+      b.setInsertionPointToStart(loop.getBody());
+      Value offset = loop.getInductionVar();
+      SmallVector<Value> sums(loop.getRegionIterArgs());
+      multiply(b, op, {b.add(lhs.front(), offset)}, b.add(rhs, offset), step,
+               sums);
+      scf::YieldOp::create(b, sums);
+      acc.assign(loop.getResults().begin(), loop.getResults().end());
+    } else {
+      multiply(b, op, lhs, rhs, depth, acc);
+    }
+    rewriter.replaceOpWithMultiple(op, {acc});
+    return success();
+  }
+
+private:
+  /// Adds the products of the first `depth` columns of `lhs` to `acc`.
+  static void multiply(ThreadBuilder &b, FmaOp op, ArrayRef<Value> lhs,
+                       Value rhs, int64_t depth, SmallVector<Value> &acc) {
+    auto type = cast<FragmentType>(op.getAcc().getType());
+    auto rhsType = cast<SharedType>(op.getRhs().getType());
+    FragmentLayout layout(type);
+    bool transposed = op.getTransposed();
+    int64_t rows = type.getRowsPerWarp() / 8, columns = type.getColumns() / 8;
 
     Value zero = b.constant(0);
     Value column = layout.getThreadColumn(b);
     std::optional<SharedAddress> lhsAddress;
     if (auto lhsType = dyn_cast<SharedType>(op.getLhs().getType()))
-      lhsAddress.emplace(b, lhsType, adaptor.getLhs().front(),
-                         layout.getThreadRow(b), zero);
-    Value rhs = adaptor.getRhs().front();
+      lhsAddress.emplace(b, lhsType, lhs.front(), layout.getThreadRow(b), zero);
     // Not transposed, two neighbouring columns are in one chunk.
     SharedAddress rhsAddress =
         transposed ? SharedAddress(b, rhsType, rhs, column, zero)
@@ -277,42 +310,41 @@ struct ConvertFma : OpConversionPattern<FmaOp> {
     auto vectorType = VectorType::get({width}, f32);
     auto pairType = VectorType::get({2}, f32);
     for (int64_t first = 0; first < depth; first += width) {
-      int64_t steps = std::min(width, depth - first);
       SmallVector<SmallVector<Value>> left(rows);
       for (int64_t row = 0; row < rows; ++row) {
         if (lhsAddress) {
           Value loaded =
               b.load(vectorType, lhsAddress->at(8 * row, first / width));
-          for (int64_t k = 0; k < steps; ++k)
+          for (int64_t k = 0; k < width; ++k)
             left[row].push_back(b.unpack(loaded, k));
           continue;
         }
         auto lhsType = cast<FragmentType>(op.getLhs().getType());
-        for (int64_t k = first; k < first + steps; ++k) {
+        for (int64_t k = first; k < first + width; ++k) {
           // Lane `k % 8 / 2` of the four has it.
           int64_t index = ((row / 2 * (lhsType.getColumns() / 8) + k / 8) * 2 +
                            row % 2) * 2 + k % 2;
-          left[row].push_back(b.shuffle(adaptor.getLhs()[index],
-                                        b.add(laneOfGroup, k % 8 / 2)));
+          left[row].push_back(
+              b.shuffle(lhs[index], b.add(laneOfGroup, k % 8 / 2)));
         }
       }
       for (int64_t j = 0; j < columns; ++j) {
-        SmallVector<SmallVector<Value>> right(2, SmallVector<Value>(steps));
+        Value right[2][width];
         if (transposed) {
           for (int64_t e = 0; e < 2; ++e) {
             Value loaded =
                 b.load(vectorType, rhsAddress.at(8 * j + e, first / width));
-            for (int64_t k = 0; k < steps; ++k)
+            for (int64_t k = 0; k < width; ++k)
               right[e][k] = b.unpack(loaded, k);
           }
         } else {
-          for (int64_t k = 0; k < steps; ++k) {
+          for (int64_t k = 0; k < width; ++k) {
             Value loaded = b.load(pairType, rhsAddress.at(first + k, 2 * j));
             for (int64_t e = 0; e < 2; ++e)
               right[e][k] = b.unpack(loaded, e);
           }
         }
-        for (int64_t k = 0; k < steps; ++k)
+        for (int64_t k = 0; k < width; ++k)
           for (int64_t row = 0; row < rows; ++row)
             for (int64_t e = 0; e < 2; ++e) {
               Value &sum = acc[((row / 2 * columns + j) * 2 + row % 2) * 2 + e];
@@ -320,8 +352,6 @@ struct ConvertFma : OpConversionPattern<FmaOp> {
             }
       }
     }
-    rewriter.replaceOpWithMultiple(op, {acc});
-    return success();
   }
 };
 

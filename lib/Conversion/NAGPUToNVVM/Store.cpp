@@ -35,23 +35,31 @@ struct ConvertStore : OpConversionPattern<StoreOp> {
     if (type.isRowLike())
       first = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
                                     b.threadInGroup(), b.constant(0));
+    bool wide = !type.isRowLike() && getElementBytes(elementType) == 2 &&
+                memory.getAccessBytes() == chunkBytes;
     for (int64_t row = 0; row < type.getRowsPerWarp() / 8; ++row) {
       SmallVector<Digit> digits =
-          splitRow(b, b.add(threadRow, 8 * row), type.getRows(), 0, op.getBox());
+          splitRow(b, b.add(threadRow, 8 * row), op.getBox());
       TokenMemory::Row target = memory.getRow(b, digits, Value());
       Value valid = target.valid;
       if (first)
         valid = arith::AndIOp::create(b, first, valid);
+      // Shuffles need all lanes, so they come before the condition.
+      SmallVector<Value> chunks;
+      if (wide)
+        chunks = gatherChunks(b, type, row, adaptor.getSource(),
+                              memory.getChannels(), elementType);
       auto guard = scf::IfOp::create(b, valid, /*withElseRegion=*/false);
       OpBuilder::InsertionGuard insertion(b);
       b.setInsertionPointToStart(guard.thenBlock());
-      if (type.isRowLike()) {
+      if (type.isRowLike())
         b.store(round(b, adaptor.getSource()[row], elementType),
                 b.move(target.pointer, target.offset));
-        continue;
-      }
-      storeColumns(b, type, row, adaptor.getSource(), memory, target,
-                   elementType);
+      else if (wide)
+        storeChunks(b, chunks, memory, target, elementType);
+      else
+        storeColumns(b, type, row, adaptor.getSource(), memory, target,
+                     elementType);
     }
     rewriter.eraseOp(op);
     return success();
@@ -62,6 +70,72 @@ private:
     if (value.getType() == type)
       return value;
     return arith::TruncFOp::create(b, type, value);
+  }
+
+  /// The two values of the thread in block `j` of 8 columns, rounded.
+  static Value getPair(ThreadBuilder &b, FragmentType type, int64_t row,
+                       int64_t j, ValueRange source, Type elementType) {
+    int64_t columns = type.getColumns() / 8;
+    int64_t index = ((row / 2 * columns + j) * 2 + row % 2) * 2;
+    return round(b, b.pack(source[index], source[index + 1]),
+                 VectorType::get({2}, elementType));
+  }
+
+  /// Exchanges the row's values among its four lanes so that lane `t` holds
+  /// all 8 columns of block `j + t`, for every fourth block `j` (a transposition
+  /// of four registers of four lanes). Blocks beyond the channels repeat the
+  /// last one.
+  static SmallVector<Value> gatherChunks(ThreadBuilder &b, FragmentType type,
+                                         int64_t row, ValueRange source,
+                                         int64_t channels, Type elementType) {
+    int64_t blocks = channels / 8;
+    Value t = b.threadInGroup();
+    SmallVector<Value> chunks;
+    for (int64_t j = 0; j < blocks; j += 4) {
+      SmallVector<Value, 4> parts;
+      for (int64_t i = 0; i < 4; ++i) {
+        Value pair = getPair(b, type, row, std::min(j + i, blocks - 1), source,
+                             elementType);
+        parts.push_back(LLVM::BitcastOp::create(b, b.getI32Type(), pair));
+      }
+      for (int64_t mask : {2, 1}) {
+        Value upper = arith::CmpIOp::create(b, arith::CmpIPredicate::ne,
+                                            b.bitAnd(t, mask), b.constant(0));
+        for (int64_t i = 0; i < 4; ++i) {
+          if (i & mask)
+            continue;
+          Value &low = parts[i], &high = parts[i | mask];
+          Value given = arith::SelectOp::create(b, upper, low, high);
+          Value taken = b.shuffleXor(given, mask);
+          low = arith::SelectOp::create(b, upper, taken, low);
+          high = arith::SelectOp::create(b, upper, high, taken);
+        }
+      }
+      Value chunk =
+          LLVM::PoisonOp::create(b, VectorType::get({4}, b.getI32Type()));
+      for (int64_t i = 0; i < 4; ++i)
+        chunk = LLVM::InsertElementOp::create(b, chunk, parts[i], b.constant(i));
+      chunks.push_back(chunk);
+    }
+    return chunks;
+  }
+
+  static void storeChunks(ThreadBuilder &b, ArrayRef<Value> chunks,
+                          const TokenMemory &memory, TokenMemory::Row target,
+                          Type elementType) {
+    int64_t blocks = memory.getChannels() / 8;
+    Value t = b.threadInGroup();
+    Value pointer = b.move(target.pointer, b.mul(t, chunkBytes));
+    for (auto [i, chunk] : llvm::enumerate(chunks)) {
+      int64_t j = 4 * i;
+      OpBuilder::InsertionGuard insertion(b);
+      if (j + 4 > blocks) {
+        Value exists = b.andLess({}, t, b.constant(blocks - j));
+        auto guard = scf::IfOp::create(b, exists, /*withElseRegion=*/false);
+        b.setInsertionPointToStart(guard.thenBlock());
+      }
+      b.store(chunk, b.move(pointer, target.offset + j * chunkBytes));
+    }
   }
 
   static void storeColumns(ThreadBuilder &b, FragmentType type, int64_t row,
@@ -93,10 +167,7 @@ private:
       };
       if (pairs) {
         guarded(0, [&] {
-          Value pair = b.pack(low, high);
-          b.store(round(b, pair,
-                        VectorType::get({2}, elementType)),
-                  at(0));
+          b.store(getPair(b, type, row, j, source, elementType), at(0));
         });
         continue;
       }

@@ -142,6 +142,13 @@ Value ThreadBuilder::shuffle(Value value, Value source) {
   return shuffle(value, source, NVVM::ShflKind::idx);
 }
 
+Value ThreadBuilder::exp2(Value value) {
+  return LLVM::CallIntrinsicOp::create(
+             *this, value.getType(),
+             getStringAttr("llvm.nvvm.ex2.approx.ftz.f32"), ValueRange{value})
+      .getResult(0);
+}
+
 Value ThreadBuilder::pack(Value low, Value high) {
   Value pair = LLVM::PoisonOp::create(*this, VectorType::get({2}, low.getType()));
   pair = LLVM::InsertElementOp::create(*this, pair, low, constant(0));
@@ -247,14 +254,14 @@ SharedAddress::SharedAddress(ThreadBuilder &b, SharedType type, Value tile,
   base = b.add(tile, offset);
 }
 
-Value SharedAddress::at(int64_t row, int64_t chunk, int64_t byte) {
+SharedAddress::Place SharedAddress::locate(int64_t row, int64_t chunk,
+                                           int64_t byte) {
   int64_t low = (chunk & layout.mask) ^ layout.getXor(row);
   // Tiles start on a multiple of 128 bytes, so the bits that the swizzle
   // changes are also bits of the address.
   Value &address = swizzled[low];
   if (!address)
     address = b.bitXor(base, low * chunkBytes);
-  return b.sharedPointer(address, row * layout.pitch +
-                                      (chunk & ~layout.mask) * chunkBytes +
-                                      byte);
+  return {address, row * layout.pitch +
+                       (chunk & ~layout.mask) * chunkBytes + byte};
 }

@@ -244,31 +244,13 @@ TokenMemory::Row TokenMemory::getRow(ThreadBuilder &b, ArrayRef<Digit> digits,
   return row;
 }
 
-SmallVector<Digit> nagpu::splitRow(ThreadBuilder &b, Value row, int64_t bound,
-                                   int64_t constant, ArrayRef<int64_t> box) {
+SmallVector<Digit> nagpu::splitRow(ThreadBuilder &b, Value row,
+                                   ArrayRef<int64_t> box) {
   SmallVector<Digit> digits(box.size());
   for (int64_t axis = box.size() - 1; axis > 0; --axis) {
-    int64_t size = box[axis];
-    if (size % bound == 0) {
-      // No carry: the constant is a multiple of the bound.
-      digits[axis] = {row, constant % size};
-      row = b.constant(0);
-      bound = 1;
-      constant /= size;
-    } else if (bound % size == 0) {
-      digits[axis] = {b.rem(row, size), 0};
-      row = b.div(row, size);
-      bound /= size;
-      constant /= size;
-    } else {
-      Value sum = b.add(row, constant);
-      digits[axis] = {b.rem(sum, size), 0};
-      row = b.div(sum, size);
-      // The constant is in the quotient now; 0 is a multiple of any bound.
-      bound = size;
-      constant = 0;
-    }
+    digits[axis] = {b.rem(row, box[axis]), 0};
+    row = b.div(row, box[axis]);
   }
-  digits[0] = {row, constant};
+  digits[0] = {row, 0};
   return digits;
 }

@@ -4,10 +4,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===------------------------------------------------------------------------===#
-"""Compiles one module of many small problems by convert-na-to-loops and upstream
-passes, runs each and compares it with the f64 reference.
+"""Compiles one module of many small problems by PASSES, a list (default:
+convert-na-to-loops), and upstream passes, runs each and compares it with the f64 reference.
 
-Usage: execute.py NA_OPT MLIR_TRANSLATE CLANG CONFORMANCE_FOLDER WORK_FOLDER
+Usage: execute.py NA_OPT MLIR_TRANSLATE CLANG CONFORMANCE_FOLDER WORK_FOLDER [PASSES]
 """
 
 import ctypes
@@ -21,9 +21,10 @@ na_opt, mlir_translate, clang, conformance, work = sys.argv[1:6]
 sys.path.insert(0, conformance)
 import reference
 
-PIPELINE = """builtin.module(convert-na-to-loops, canonicalize, cse,
-  expand-strided-metadata, lower-affine, arith-expand{include-bf16=true},
-  convert-math-to-llvm, convert-scf-to-cf, convert-cf-to-llvm,
+PASSES = sys.argv[6] if len(sys.argv) > 6 else "convert-na-to-loops"
+PIPELINE = f"""builtin.module({PASSES}, canonicalize, cse,
+  expand-strided-metadata, lower-affine, arith-expand{{include-bf16=true}},
+  convert-math-to-llvm, convert-scf-to-cf, convert-vector-to-llvm, convert-cf-to-llvm,
   finalize-memref-to-llvm, convert-arith-to-llvm, convert-index-to-llvm,
   convert-func-to-llvm, reconcile-unrealized-casts)"""
 

@@ -71,10 +71,23 @@ def NATileAndFuse : Pass<"na-tile-and-fuse"> {
     Key tiles start at the exact start of the union of the tile's windows.
     Tiles inside the intersection of the windows are not masked, axes that no
     window edge can cut are never masked, tiles outside the union do not
-    exist. Scores are held key-major, `[keys, queries]`, so that softmax
-    statistics run along the queries' lanes.
+    exist.
 
-    Tiles come from the operation's schedule. Operations with dynamic heads,
+    Tiles come from the operation's schedule, and its target decides the form:
+
+    | | CPU | GPU |
+    |---|---|---|
+    | scores, accumulators | `[keys, queries]`, `[Dv, queries]`: statistics run along the queries' lanes | `[queries, keys]`, `[queries, Dv]`: rows of fragments |
+    | operands of products | extended to the accumulator's type when loaded | in their own type; weights are truncated to the values' |
+    | scale | in the query tile | in the exponent; on the scores where it is not positive or there is a bias |
+    | exponential | `exp` | `exp2` of a multiply-add |
+    | `linalg.generic` | one for all that one pass can do | each elementwise, or one reduction along rows |
+    | values of many channels | one tile | chunks of `value_tile`, at most 256, as a dimension of the grid after the head; the last one ends with the channels and may overlap the one before |
+
+    Both forms are the same function and run on a CPU. The grid of the GPU form
+    keeps the schedule as its attribute `na.schedule`.
+
+    Operations with dynamic heads,
     head dim or value dim, or with an axis of more than 2^30 tokens in a residue
     class, are left for `convert-na-to-loops`, with a remark.
 
@@ -297,7 +310,12 @@ def NATileUnfused : Pass<"na-tile-unfused"> {
 
     Products are in the type of the scores for `na.qk`; for `na.av` in f64 if
     weights or values are f64, otherwise in f32. Tiles come from the operation's
-    schedule. Operations with dynamic heads, head dim or value dim are left for
+    schedule. If that is for a GPU, the program has the GPU form of
+    `na-tile-and-fuse`: scores are `[queries, keys]` and scaled after the
+    product, operands stay in their own type, and values of many channels are
+    cut into chunks.
+
+    Operations with dynamic heads, head dim or value dim are left for
     `convert-na-to-loops`, with a remark.
 
     Example: with 16 queries and 24 keys per tile, `-na-tile-unfused` and

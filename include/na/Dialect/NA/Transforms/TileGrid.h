@@ -103,12 +103,12 @@ private:
   TypedValue<MemRefType> tokens;
 };
 
-/// Whether the positions of residue classes fit 32 bits, as operations on tiles
-/// need it. Lengths that are not known are trusted to.
 /// Keeps a schedule that is for a GPU on the loop over the grid, where the
 /// passes on kernels find warps and stages.
 void noteSchedule(scf::ForallOp grid, ScheduleAttr schedule);
 
+/// Whether the positions of residue classes fit 32 bits, as operations on tiles
+/// need it. Lengths that are not known are trusted to.
 bool hasNarrowPositions(WindowAttr window, MemRefType tokens);
 
 /// The SSA values of one field of all axes, e.g. the first query's coordinate;

@@ -1,4 +1,4 @@
-//===- InitAll.cpp - Registers the dialects, passes and pipelines ---------===//
+//===- InitDialects.cpp - Registers the dialects -------------------------===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,18 +7,13 @@
 
 #include "na/InitAll.h"
 
-#include "na/Conversion/Passes.h"
 #include "na/Dialect/NA/IR/NA.h"
 #include "na/Dialect/NA/Interfaces/BufferizableOpInterfaceImpl.h"
 #include "na/Dialect/NA/Interfaces/TilingInterfaceImpl.h"
-#include "na/Dialect/NA/Transforms/Passes.h"
 #include "na/Dialect/NAGPU/IR/NAGPU.h"
-#include "na/Dialect/NAGPU/Transforms/Passes.h"
-#include "na/Pipelines/Pipelines.h"
 
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
-#include "mlir/InitAllPasses.h"
 #include "mlir/Target/LLVMIR/Dialect/All.h"
 
 using namespace mlir;
@@ -31,12 +26,4 @@ void mlir::na::registerAllDialects(DialectRegistry &registry) {
   mlir::registerAllExtensions(registry);
   // gpu-module-to-binary translates to LLVM IR.
   registerAllGPUToLLVMIRTranslations(registry);
-}
-
-void mlir::na::registerAllPasses() {
-  mlir::registerAllPasses();
-  registerNAConversionPasses();
-  registerNAPasses();
-  nagpu::registerNAGPUPasses();
-  registerPipelines();
 }
