@@ -43,15 +43,23 @@ struct GridCost {
   double queryTiles = 1, keyTiles = 1, insideTiles = 1;
   int64_t cutAxes = 0;
   int64_t queries = 1, keys = 1;
+  int64_t axes = 0;
+  /// Whether positions in a key tile take divisions that are no shifts. The
+  /// first axis is what is left of the others.
+  bool divides = false;
 
   GridCost with(const AxisCost &axis, int64_t queryTile,
                 int64_t keyTile) const {
-    return {queryTiles * axis.queryTiles,
-            keyTiles * axis.keyTiles,
-            insideTiles * (axis.cut ? axis.insideTiles : axis.keyTiles),
-            cutAxes + axis.cut,
-            queries * queryTile,
-            keys * keyTile};
+    GridCost all = *this;
+    all.queryTiles *= axis.queryTiles;
+    all.keyTiles *= axis.keyTiles;
+    all.insideTiles *= axis.cut ? axis.insideTiles : axis.keyTiles;
+    all.cutAxes += axis.cut;
+    if (all.axes++ > 0)
+      all.divides |= (keyTile & (keyTile - 1)) != 0;
+    all.queries *= queryTile;
+    all.keys *= keyTile;
+    return all;
   }
 };
 
@@ -62,14 +70,30 @@ struct BlockShape {
 
 /// What a thread block takes of a multiprocessor.
 struct Resources {
-  int64_t sharedBytes, registers, blocks;
+  int64_t sharedBytes, registers, spilled, blocks;
 };
+
+/// Registers of a thread whose warp owns `rows` queries. Fitted to what ptxas
+/// takes for kernels of na-to-nvvm.
+int64_t countRegisters(const GpuProblem &problem, const GridCost &grid,
+                       int64_t rows, int64_t values) {
+  constexpr int64_t others = 60, perCutAxis = 12, ofDivisions = 25;
+  // Small query tiles are read once and stay in registers.
+  constexpr int64_t mostResident = 32;
+  int64_t queries = rows * alignUp(problem.headDim, fragment) *
+                    std::min<int64_t>(problem.operandBytes, 4) / 128;
+  if (queries > mostResident)
+    queries = 0;
+  // The scores' registers are reused for the weights in the type of values.
+  return rows * (values + grid.keys) / 32 + queries + others +
+         perCutAxis * grid.cutAxes + (grid.divides ? ofDivisions : 0);
+}
 
 /// None if the block does not fit.
 std::optional<Resources> getResources(const GpuProblem &problem,
                                       const GpuChip &chip, const GridCost &grid,
                                       const BlockShape &shape) {
-  constexpr int64_t otherRegisters = 60, maxRegisters = 255;
+  constexpr int64_t maxRegisters = 255, maxSpilled = 45;
   constexpr int64_t registersPerMultiprocessor = 64 << 10;
   constexpr int64_t reservedBytes = 1 << 10; // by the driver, per block
   if (shape.warps < 1 || grid.queries % shape.warps != 0)
@@ -84,10 +108,10 @@ std::optional<Resources> getResources(const GpuProblem &problem,
   result.sharedBytes =
       problem.operandBytes * (grid.queries * channels +
                               shape.stages * grid.keys * (channels + values));
-  // The scores' registers are reused for the weights in the type of values.
-  result.registers = rows * (values + grid.keys) / 32 + otherRegisters;
-  if (result.sharedBytes > chip.sharedPerBlock ||
-      result.registers > maxRegisters)
+  int64_t wanted = countRegisters(problem, grid, rows, values);
+  result.registers = std::min(wanted, maxRegisters);
+  result.spilled = wanted - result.registers;
+  if (result.sharedBytes > chip.sharedPerBlock || result.spilled > maxSpilled)
     return std::nullopt;
   int64_t threads = shape.warps * 32;
   result.blocks = std::min(
@@ -117,16 +141,18 @@ struct Work {
 /// The work of one key tile. `maskedShare` of the tiles are masked.
 Work keyTileWork(const GpuProblem &problem, const GpuChip &chip,
                  const GridCost &grid, const BlockShape &shape,
-                 double maskedShare) {
+                 double maskedShare, int64_t spilled) {
   // Operations per score: maximum, multiply-add, sum, half a conversion and
   // what exponentials hold back; or the address and the move of a score that
   // lives in memory.
   double perScore = problem.fused ? 6 : 12;
   constexpr double maskPerAxis = 2.5;
   // Per 16 bytes: address, bounds, and the asynchronous copy.
-  constexpr double perCopy = 8;
+  double perCopy = grid.divides ? 14 : 8;
   // Instructions of a warp: loop, position of the tile, barriers, statistics.
   constexpr double perWarp = 300;
+  // Of a lane: stores and loads that others wait for.
+  constexpr double perSpilled = 16;
   constexpr double sharedRate = 128;
   // Without tensor cores.
   double productRate =
@@ -146,7 +172,7 @@ Work keyTileWork(const GpuProblem &problem, const GpuChip &chip,
   double operations =
       scores * (perScore + maskedShare * maskPerAxis * double(grid.cutAxes)) +
       queries * values + perCopy * tileBytes / 16 +
-      perWarp * 32 * double(shape.warps);
+      (perWarp + perSpilled * double(spilled)) * 32 * double(shape.warps);
   work.vector = operations / chip.vectorRate;
   work.cache = tileBytes / chip.cacheRate;
   return work;
@@ -169,6 +195,7 @@ GpuCost combine(const GpuProblem &problem, const GpuChip &chip,
                          : (grid.keyTiles - grid.insideTiles) / cost.keyTiles;
   cost.sharedBytes = resources.sharedBytes;
   cost.registers = resources.registers;
+  cost.spilled = resources.spilled;
   int64_t chunks = shape.valueTile == 0
                        ? 1
                        : window::ceilDiv(problem.valueDim, shape.valueTile);
@@ -193,7 +220,8 @@ GpuCost combine(const GpuProblem &problem, const GpuChip &chip,
     return throughput +
            std::max(0.0, sum * alone + exposed - throughput) / overlap;
   };
-  Work work = keyTileWork(problem, chip, grid, shape, cost.maskedShare);
+  Work work = keyTileWork(problem, chip, grid, shape, cost.maskedShare,
+                          resources.spilled);
   // The first load is waited for whatever the stages.
   double waits = shape.stages > 1 ? 0 : std::max(0.0, 1 - 1 / cost.keyTiles);
   double perKeyTile =
@@ -396,10 +424,10 @@ std::string GpuCost::describe() const {
       "predicted %.3g cycles, waste %.2f, %.3g key tiles per query tile "
       "(%.0f%% "
       "masked), %.0f thread blocks (%d per multiprocessor), %.1f KiB of shared "
-      "memory, %d registers, limited by %s",
+      "memory, %d registers (%d spilled), limited by %s",
       cycles, waste, keyTiles, 100 * maskedShare, blocks,
       int(blocksPerMultiprocessor), double(sharedBytes) / 1024, int(registers),
-      limit);
+      int(spilled), limit);
   return text;
 }
 

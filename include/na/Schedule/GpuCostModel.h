@@ -75,7 +75,9 @@ struct GpuCost {
   /// Thread blocks in all, and how many a multiprocessor holds.
   double blocks = 0;
   int64_t blocksPerMultiprocessor = 0;
-  int64_t sharedBytes = 0, registers = 0;
+  int64_t sharedBytes = 0;
+  /// Registers of a thread, and how many more it would need.
+  int64_t registers = 0, spilled = 0;
   /// The unit that limits a key tile: "tensor cores", "shared memory", ...
   const char *limit = "";
 

@@ -10,7 +10,7 @@
 // FIXED-LABEL: func @attention
 // FIXED:         query_tile = [64], key_tile = [32], stages = {{[1-3]}}, warps = {{[24]}}>
 // 1024 keys of a window, and no more than 64 + 47 beside it.
-// EXPLAIN:       remark: schedule #na.schedule<target = "sm_86", query_tile = [64], key_tile = [48], {{.*}}>: predicted {{[0-9.e+]+}} cycles, waste 1.0{{[0-9]}}, {{.*}} key tiles per query tile ({{[0-9]+}}% masked), 2048 thread blocks ({{[1-9]}} per multiprocessor), {{[0-9.]+}} KiB of shared memory, {{[0-9]+}} registers, limited by {{.*}}
+// EXPLAIN:       remark: schedule #na.schedule<target = "sm_86", query_tile = [64], key_tile = [48], {{.*}}>: predicted {{[0-9.e+]+}} cycles, waste 1.0{{[0-9]}}, {{.*}} key tiles per query tile ({{[0-9]+}}% masked), 2048 thread blocks ({{[1-9]}} per multiprocessor), {{[0-9.]+}} KiB of shared memory, {{[0-9]+}} registers ({{[0-9]+}} spilled), limited by {{.*}}
 // Rows of five queries are no warp's: whoever makes a kernel of it may choose.
 // ODD-LABEL:   func @attention
 // ODD:           schedule = #na.schedule<target = "sm_90", query_tile = [5], key_tile = [7]>
