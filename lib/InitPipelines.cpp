@@ -12,6 +12,7 @@
 #include "na/Dialect/NAGPU/Transforms/Passes.h"
 #include "na/Pipelines/Pipelines.h"
 
+#include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -23,5 +24,14 @@ void mlir::na::registerPipelinePasses() {
   nagpu::registerNAGPUPasses();
   registerPipelines();
   registerTransformsPasses();
+  // What the measurement of the host's matmul rate is made with.
+  registerSCFToControlFlowPass();
+  registerConvertVectorToLLVMPass();
+  registerFinalizeMemRefToLLVMConversionPass();
+  registerArithToLLVMConversionPass();
+  registerConvertIndexToLLVMPass();
+  registerConvertFuncToLLVMPass();
+  registerConvertControlFlowToLLVMPass();
+  registerReconcileUnrealizedCastsPass();
   bufferization::registerBufferizationPasses();
 }

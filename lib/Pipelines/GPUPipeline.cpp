@@ -99,6 +99,7 @@ void mlir::na::buildGPUKernelsPipeline(OpPassManager &pm,
   // iteration of the parallel loops.
   pm.addPass(createConvertNAToThreadLoopsPass());
   pm.addPass(createConvertNAToLoopsPass());
+  pm.addPass(createGPUMapRowsPass());
   pm.addPass(createLinalgToThreadLoopsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
@@ -152,9 +153,8 @@ static void addHostLowering(OpPassManager &pm) {
 void mlir::na::buildGPUPipeline(OpPassManager &pm,
                                 const GPUPipelineOptions &options) {
   buildGPUKernelsPipeline(pm, options);
-  // Constants belong into the kernels.
-  pm.addPass(createGpuLaunchSinkIndexComputationsPass());
   pm.addPass(createGPUNameKernelsPass());
+  // Constants belong into the kernels.
   pm.addPass(createGpuLaunchSinkIndexComputationsPass());
   pm.addPass(createGpuKernelOutliningPass());
   pm.addPass(createGPULaunchToRuntimePass());

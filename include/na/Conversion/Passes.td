@@ -571,6 +571,67 @@ def GPUMapParallelPass : Pass<"gpu-map-parallel"> {
   ];
 }
 
+def GPUMapRowsPass : Pass<"gpu-map-rows"> {
+  let summary = "Run operations on rows on a team of GPU threads for each row";
+  let description = [{
+    Finds `linalg` operations on memrefs that reduce their last loop, such as
+    the sum or the maximum of each row, together with the operations before
+    and after them on the same rows: elementwise, further reductions, and ones
+    on a value per row. Each group, for instance a softmax or a normalisation,
+    becomes one `gpu.launch`.
+
+    A row is for a team of threads that access it side by side: a warp, a part
+    of a warp for rows shorter than 32, or a block of up to 1024 threads for
+    rows of more than 512 elements. A thread has up to 16 elements (32 with the
+    largest team) in registers, so that a row is read and written once whatever
+    is done to it; partial results are combined by shuffles, and through shared
+    memory between warps. Rows that are longer, or of dynamic length, are read
+    anew by every operation. Buffers that are used inside of a group alone are
+    not written.
+
+    A reduction must have one output of at most 32 bits that a commutative
+    operation with a neutral element, or a selection of the larger or smaller
+    value, combines with each element. Sums are in an order of their own.
+    Inputs must be indexed along the row or by the element alone: products of
+    matrices are left alone. Operations join a group while nothing between them
+    accesses memory and no row depends on another.
+
+    Example:
+
+    ```mlir
+    linalg.reduce { arith.addf } ins(%x : memref<100x64xf32>)
+        outs(%y : memref<100xf32>) dimensions = [1]
+    ```
+
+    becomes
+
+    ```mlir
+    gpu.launch blocks(%bx, %by, %bz) in (%0 = %c13, %1 = %c1, %2 = %c1)
+        threads(%tx, %ty, %tz) in (%3 = %c256, %4 = %c1, %5 = %c1) {
+      %lane = arith.remui %tx, %c32 : index
+      // %row: the warp's; %active: whether there is such a row
+      %a = memref.load %x[%row, %lane] : memref<100x64xf32>
+      %next = arith.addi %lane, %c32 : index
+      %b = memref.load %x[%row, %next] : memref<100x64xf32>
+      %sum = arith.addf %b, %a : f32
+      %other, %valid = gpu.shuffle xor %sum, %c16_i32, %c32_i32 : f32
+      %sum16 = arith.addf %other, %sum : f32
+      // 8, 4, 2, 1
+      %y0 = memref.load %y[%row] : memref<100xf32>
+      %all = arith.addf %sum1, %y0 : f32
+      // lane 0 of an active team
+      memref.store %all, %y[%row] : memref<100xf32>
+      gpu.terminator
+    }
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect"
+  ];
+}
+
 def GPUNameKernelsPass : Pass<"gpu-name-kernels", "::mlir::ModuleOp"> {
   let summary = "Send all kernels to one module, under a name each";
   let description = [{

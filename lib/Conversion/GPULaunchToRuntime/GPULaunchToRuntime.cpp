@@ -220,6 +220,11 @@ static LogicalResult checkHost(ModuleOp module) {
   WalkResult result = module.walk<WalkOrder::PreOrder>([](Operation *op) {
     if (isa<gpu::GPUModuleOp>(op))
       return WalkResult::skip();
+    if (isa<memref::GetGlobalOp>(op)) {
+      op->emitOpError("gives the address of constants on the host; in a program "
+                      "for the GPU only kernels can use them");
+      return WalkResult::interrupt();
+    }
     StringRef verb;
     if (isa<memref::LoadOp, affine::AffineLoadOp, vector::LoadOp,
             vector::TransferReadOp>(op))

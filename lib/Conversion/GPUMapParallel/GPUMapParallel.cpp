@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "na/Conversion/GPU/LinearIndex.h"
 #include "na/Conversion/Passes.h"
 #include "na/Dialect/NA/IR/NA.h"
 
@@ -17,8 +18,6 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "mlir/Transforms/RegionUtils.h"
-
-#include <limits>
 
 namespace mlir::na {
 #define GEN_PASS_DEF_GPUMAPPARALLELPASS
@@ -100,34 +99,12 @@ gpu::LaunchOp Mapper::buildLaunch(Value blocks) {
 /// The induction variables of iteration `id`; the last one varies fastest.
 SmallVector<Value> Mapper::buildIndices(Value id,
                                         const Iterations &iterations) {
-  // Divisions of 64-bit numbers take several times as many instructions.
-  std::optional<int64_t> total = iterations.getStaticTotal();
-  bool narrow = total && *total <= std::numeric_limits<int32_t>::max();
-  Type type = narrow ? Type(b.getI32Type()) : Type(b.getIndexType());
-  auto toType = [&](Value value, Type type) -> Value {
-    return b.createOrFold<arith::IndexCastUIOp>(type, value);
-  };
-
-  SmallVector<Value> indices(iterations.counts.size());
-  Value rest = narrow ? toType(id, type) : id;
-  for (int64_t dim = indices.size() - 1; dim >= 0; --dim) {
-    std::optional<int64_t> count = getConstantIntValue(iterations.counts[dim]);
-    Value position = rest;
-    if (count && *count == 1) {
-      position = arith::ConstantOp::create(b, b.getIntegerAttr(type, 0));
-    } else if (dim > 0) {
-      Value divisor =
-          count ? arith::ConstantOp::create(b, b.getIntegerAttr(type, *count))
-                      .getResult()
-                : iterations.counts[dim];
-      position = arith::RemUIOp::create(b, rest, divisor);
-      rest = arith::DivUIOp::create(b, rest, divisor);
-    }
-    if (narrow)
-      position = toType(position, b.getIndexType());
-    Value scaled =
-        b.createOrFold<arith::MulIOp>(position, iterations.step[dim]);
-    indices[dim] = b.createOrFold<arith::AddIOp>(scaled, iterations.lower[dim]);
+  SmallVector<Value> indices =
+      mlir::na::delinearize(b, id, iterations.counts, iterations.total);
+  for (auto [index, step, lower] :
+       llvm::zip_equal(indices, iterations.step, iterations.lower)) {
+    Value scaled = b.createOrFold<arith::MulIOp>(index, step);
+    index = b.createOrFold<arith::AddIOp>(scaled, lower);
   }
   return indices;
 }
@@ -179,8 +156,7 @@ static void sinkConstants(gpu::LaunchOp launch) {
     if (map.contains(op))
       return;
     for (Value operand : op->getOperands())
-      if (Operation *source = operand.getDefiningOp();
-          source && isSunk(source))
+      if (Operation *source = operand.getDefiningOp(); source && isSunk(source))
         sink(source);
     builder.clone(*op, map);
   };
@@ -256,7 +232,7 @@ struct GPUMapParallel : mlir::na::impl::GPUMapParallelPassBase<GPUMapParallel> {
     if (blockSize >= 32 && blockSize <= 1024 && blockSize % 32 == 0)
       return success();
     return emitError(UnknownLoc::get(context))
-           << "gpu-map-parallel: block-size = " << blockSize
+           << "gpu-map-parallel: block-size = " << int64_t(blockSize)
            << ", expected a multiple of 32 from 32 to 1024";
   }
 

@@ -51,8 +51,11 @@
 // CHECK:               arith.truncf
 // CHECK:             %[[NEXT:.*]] = linalg.contract indexing_maps = [#[[MK]], #[[KN]], #[[MN]]] ins(%[[NARROW]], %[[VT]] : {{.*}}) outs(%[[RESCALED]]
 // CHECK:             scf.yield %[[NEXT]], %[[NEWMAX]], %[[NEWSUM]]
-// CHECK:           %[[RESULT:.*]] = linalg.generic {{.*}} ins(%[[LOOP]]#2 : tensor<32xf32>) outs(%[[LOOP]]#0
+// One division a row.
+// CHECK:           %[[INVERSE:.*]] = linalg.generic {{.*}} ins(%[[LOOP]]#2 : tensor<32xf32>)
 // CHECK:             arith.divf
+// CHECK:           %[[RESULT:.*]] = linalg.generic {{.*}} ins(%[[INVERSE]] : tensor<32xf32>) outs(%[[LOOP]]#0
+// CHECK:             arith.mulf
 // CHECK:           na.tile.store %[[RESULT]] into %[[O]][%[[B]], %[[H]]] at(%[[AT]]) box [32] dilation [1] : tensor<32x48xf32>, memref<2x64x4x48xbf16>
 // The maximum is that of raw scores.
 // CHECK:           %[[L:.*]] = linalg.generic {{.*}} ins(%[[LOOP]]#1 : tensor<32xf32>) outs(%[[LOOP]]#2
@@ -82,6 +85,7 @@ func.func @one_axis(%q: memref<2x64x4x40xbf16>, %k: memref<2x64x2x40xbf16>,
 // CHECK:         arith.constant 1.442
 // CHECK-NOT:     arith.truncf
 // CHECK:         linalg.contract
+// CHECK:         na.tile.store
 // CHECK-NOT:     arith.mulf
 // CHECK:         math.log
 func.func @negative_scale(%q: memref<1x16x1x8xf32>, %o: memref<1x16x1x8xf32>,

@@ -1,0 +1,438 @@
+//===- RowKernel.cpp - A kernel of operations on rows ---------------------===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RowKernel.h"
+
+#include "na/Conversion/GPU/LinearIndex.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::na;
+
+/// Elements of a row that one thread keeps in registers.
+static constexpr int64_t wantedElements = 16, mostElements = 32;
+static constexpr int64_t warpSize = 32, blockSize = 256, mostThreads = 1024;
+
+linalg::LinalgOp RowGroup::getSeed() const {
+  for (const RowOp &row : ops)
+    if (row.work == RowWork::Reduction)
+      return row.op;
+  llvm_unreachable("a group has a reduction");
+}
+
+namespace {
+
+class RowKernelBuilder {
+public:
+  RowKernelBuilder(OpBuilder &builder, const RowGroup &group)
+      : b(group.getSeed().getLoc(), builder), group(group) {}
+
+  void build();
+
+private:
+  void chooseTeam();
+  void buildThread();
+  bool isDead(Value memref);
+
+  /// Values of the current row.
+  Value loadRow(Value memref);
+  Value loadElement(Value memref, unsigned k);
+  Value loadOperand(const RowOp &row, OpOperand &operand, unsigned k);
+  SmallVector<Value> buildBody(const RowOp &row, unsigned k, Value carried);
+  void buildInRegisters(const RowOp &row);
+  void buildInMemory(const RowOp &row);
+  void finishReduction(const RowOp &row, Value partial);
+  void storeResults();
+
+  Value combine(const RowOp &row, Value x, Value y);
+  Value combineTeam(const RowOp &row, Value partial);
+  Value shuffle(Value value, int64_t distance, int64_t width);
+
+  Value index(int64_t value) {
+    return arith::ConstantIndexOp::create(b, value);
+  }
+  Value compare(arith::CmpIPredicate predicate, Value x, Value y) {
+    return arith::CmpIOp::create(b, predicate, x, y);
+  }
+  /// Runs `body` where all of the conditions that are not null hold.
+  void guarded(ArrayRef<Value> conditions, function_ref<void()> body);
+
+  ImplicitLocOpBuilder b;
+  const RowGroup &group;
+
+  /// Threads of a row, and elements of each; 0 where elements stay in memory.
+  int64_t team, elements;
+  Value rowSize;
+  std::optional<int64_t> knownRowSize;
+
+  gpu::LaunchOp launch;
+  Value lane, thread;
+  /// Whether this team has a row of its own; null where every team has.
+  Value active;
+  SmallVector<Value> rowIndices;
+  /// Element k of this thread: its index, and whether it exists (null: yes).
+  SmallVector<Value> elementIndices, exists;
+
+  /// What is in registers instead of memory.
+  llvm::MapVector<Value, SmallVector<Value>> elementValues;
+  llvm::MapVector<Value, Value> rowValues;
+  llvm::SetVector<Value> written;
+};
+
+} // namespace
+
+void RowKernelBuilder::guarded(ArrayRef<Value> conditions,
+                               function_ref<void()> body) {
+  Value all;
+  for (Value condition : conditions)
+    if (condition)
+      all = all ? arith::AndIOp::create(b, all, condition) : condition;
+  if (!all)
+    return body();
+  auto guard = scf::IfOp::create(b, all, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard keep(b);
+  b.setInsertionPointToStart(guard.thenBlock());
+  body();
+}
+
+/// A team as small as keeps the elements in registers, but one that accesses
+/// whole lines where rows are long enough.
+void RowKernelBuilder::chooseTeam() {
+  elements = 0;
+  team = blockSize;
+  if (!knownRowSize)
+    return;
+  int64_t size = std::max<int64_t>(*knownRowSize, 1);
+  int64_t wanted = llvm::PowerOf2Ceil(llvm::divideCeil(size, wantedElements));
+  int64_t lines = std::min<int64_t>(warpSize, llvm::PowerOf2Ceil(size));
+  team = std::min(mostThreads, std::max(wanted, lines));
+  elements = llvm::divideCeil(size, team);
+  if (elements > mostElements) {
+    elements = 0;
+    team = blockSize;
+  }
+}
+
+void RowKernelBuilder::build() {
+  linalg::LinalgOp seed = group.getSeed();
+  SmallVector<Value> counts;
+  SmallVector<Range> ranges = seed.createLoopRanges(b, b.getLoc());
+  for (const Range &range : ranges)
+    counts.push_back(
+        getValueOrCreateConstantIndexOp(b, b.getLoc(), range.size));
+  rowSize = counts.pop_back_val();
+  knownRowSize = getConstantIntValue(rowSize);
+  chooseTeam();
+  Value rows = index(1);
+  for (Value count : counts)
+    rows = b.createOrFold<arith::MulIOp>(rows, count);
+
+  int64_t teams = std::max<int64_t>(1, blockSize / team);
+  // Teams of several warps meet at barriers of the whole block.
+  if (team > warpSize)
+    teams = 1;
+  Value one = index(1), threads = index(team * teams);
+  Value blocks = b.createOrFold<arith::CeilDivUIOp>(rows, index(teams));
+  launch = gpu::LaunchOp::create(b, blocks, one, one, threads, one, one);
+  b.setInsertionPointToStart(&launch.getBody().front());
+  auto terminator = gpu::TerminatorOp::create(b);
+  b.setInsertionPoint(terminator);
+
+  thread = launch.getThreadIds().x;
+  Value row = launch.getBlockIds().x;
+  lane = thread;
+  if (teams > 1) {
+    lane = arith::RemUIOp::create(b, thread, index(team));
+    Value first = arith::MulIOp::create(b, row, index(teams));
+    row = arith::AddIOp::create(b, first,
+                                arith::DivUIOp::create(b, thread, index(team)));
+    std::optional<int64_t> known = getConstantIntValue(rows);
+    if (!known || *known % teams != 0) {
+      // All threads of a warp take part in its shuffles. Teams without a row
+      // compute the last one again.
+      active = compare(arith::CmpIPredicate::ult, row, rows);
+      Value last = arith::SubIOp::create(b, rows, index(1));
+      row = arith::MinUIOp::create(b, row, last);
+    }
+  }
+  rowIndices = delinearize(b, row, counts, rows);
+  buildThread();
+}
+
+void RowKernelBuilder::buildThread() {
+  for (int64_t k = 0; k < elements; ++k) {
+    Value at = lane;
+    if (k > 0)
+      at = arith::AddIOp::create(b, lane, index(k * team));
+    Value inside;
+    if ((k + 1) * team > *knownRowSize) {
+      inside = compare(arith::CmpIPredicate::ult, at, rowSize);
+      Value last = index(std::max<int64_t>(*knownRowSize - 1, 0));
+      at = arith::MinUIOp::create(b, at, last);
+    }
+    elementIndices.push_back(at);
+    exists.push_back(inside);
+  }
+  for (const RowOp &row : group.ops) {
+    if (elements > 0 || row.work == RowWork::Scalar)
+      buildInRegisters(row);
+    else
+      buildInMemory(row);
+  }
+  storeResults();
+}
+
+Value RowKernelBuilder::loadRow(Value memref) {
+  Value &value = rowValues[memref];
+  if (!value)
+    value = memref::LoadOp::create(b, memref, rowIndices);
+  return value;
+}
+
+Value RowKernelBuilder::loadElement(Value memref, unsigned k) {
+  SmallVector<Value> indices(rowIndices);
+  indices.push_back(elementIndices[k]);
+  if (elements == 0)
+    return memref::LoadOp::create(b, memref, indices);
+  SmallVector<Value> &values = elementValues[memref];
+  values.resize(elements);
+  if (!values[k])
+    values[k] = memref::LoadOp::create(b, memref, indices);
+  return values[k];
+}
+
+/// The value of an operand of `row` at element `k` of this thread.
+Value RowKernelBuilder::loadOperand(const RowOp &row, OpOperand &operand,
+                                    unsigned k) {
+  if (!isa<MemRefType>(operand.get().getType()))
+    return operand.get();
+  switch (row.getAccess(operand)) {
+  case RowAccess::Element:
+    return loadElement(operand.get(), k);
+  case RowAccess::Row:
+    return loadRow(operand.get());
+  case RowAccess::Other:
+    break;
+  }
+  linalg::LinalgOp op = row.op;
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  SmallVector<Value> ivs(rowIndices);
+  if (row.work != RowWork::Scalar)
+    ivs.push_back(elementIndices[k]);
+  SmallVector<Value> indices;
+  for (AffineExpr result : map.getResults())
+    indices.push_back(affine::AffineApplyOp::create(
+        b, AffineMap::get(map.getNumDims(), 0, result), ivs));
+  return memref::LoadOp::create(b, operand.get(), indices);
+}
+
+/// The body of `row` at element `k`; of a reduction with `carried` for the
+/// result so far.
+SmallVector<Value> RowKernelBuilder::buildBody(const RowOp &row, unsigned k,
+                                               Value carried) {
+  linalg::LinalgOp op = row.op;
+  IRMapping map;
+  for (OpOperand &operand : op->getOpOperands()) {
+    BlockArgument argument = op.getMatchingBlockArgument(&operand);
+    if (argument.use_empty())
+      continue;
+    map.map(argument, carried && op.isDpsInit(&operand)
+                          ? carried
+                          : loadOperand(row, operand, k));
+  }
+  for (Operation &inner : op.getBlock()->without_terminator()) {
+    if (auto indexOp = dyn_cast<linalg::IndexOp>(inner)) {
+      unsigned dim = indexOp.getDim();
+      map.map(indexOp.getResult(),
+              dim < rowIndices.size() ? rowIndices[dim] : elementIndices[k]);
+      continue;
+    }
+    b.clone(inner, map);
+  }
+  SmallVector<Value> results;
+  for (Value value : op.getBlock()->getTerminator()->getOperands())
+    results.push_back(map.lookupOrDefault(value));
+  return results;
+}
+
+void RowKernelBuilder::buildInRegisters(const RowOp &row) {
+  linalg::LinalgOp op = row.op;
+  if (row.work == RowWork::Scalar) {
+    SmallVector<Value> results = buildBody(row, 0, Value());
+    for (auto [init, value] : llvm::zip_equal(op.getDpsInits(), results)) {
+      rowValues[init] = value;
+      written.insert(init);
+    }
+    return;
+  }
+  if (row.work == RowWork::Reduction) {
+    Value partial = arith::ConstantOp::create(b, row.neutral);
+    for (int64_t k = 0; k < elements; ++k) {
+      Value next = buildBody(row, k, partial).front();
+      partial = exists[k] ? arith::SelectOp::create(b, exists[k], next, partial)
+                          : next;
+    }
+    return finishReduction(row, partial);
+  }
+  SmallVector<SmallVector<Value>> results;
+  for (int64_t k = 0; k < elements; ++k)
+    results.push_back(buildBody(row, k, Value()));
+  for (auto [i, init] : llvm::enumerate(op.getDpsInits())) {
+    SmallVector<Value> values;
+    for (const SmallVector<Value> &result : results)
+      values.push_back(result[i]);
+    elementValues[init] = values;
+    written.insert(init);
+  }
+}
+
+/// Every thread reads what it has written itself.
+void RowKernelBuilder::buildInMemory(const RowOp &row) {
+  linalg::LinalgOp op = row.op;
+  Value step = index(team);
+  SmallVector<Value> inits;
+  if (row.work == RowWork::Reduction)
+    inits.push_back(arith::ConstantOp::create(b, row.neutral));
+  // Their loads stay outside.
+  for (OpOperand &operand : op->getOpOperands())
+    if (isa<MemRefType>(operand.get().getType()) &&
+        row.getAccess(operand) == RowAccess::Row &&
+        (!op.isDpsInit(&operand) || row.work != RowWork::Reduction))
+      loadRow(operand.get());
+  auto loop = scf::ForOp::create(b, lane, rowSize, step, inits);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    elementIndices = {loop.getInductionVar()};
+    Value carried = inits.empty() ? Value() : loop.getRegionIterArg(0);
+    SmallVector<Value> results = buildBody(row, 0, carried);
+    if (carried) {
+      scf::YieldOp::create(b, results);
+    } else {
+      SmallVector<Value> indices(rowIndices);
+      indices.push_back(loop.getInductionVar());
+      for (auto [init, value] : llvm::zip_equal(op.getDpsInits(), results))
+        memref::StoreOp::create(b, value, init, indices);
+    }
+  }
+  if (row.work == RowWork::Reduction)
+    finishReduction(row, loop.getResult(0));
+}
+
+void RowKernelBuilder::finishReduction(const RowOp &row, Value partial) {
+  linalg::LinalgOp op = row.op;
+  Value init = op.getDpsInits().front();
+  rowValues[init] = combine(row, combineTeam(row, partial), loadRow(init));
+  written.insert(init);
+}
+
+Value RowKernelBuilder::combine(const RowOp &row, Value x, Value y) {
+  linalg::LinalgOp op = row.op;
+  IRMapping map;
+  map.map(row.element, x);
+  map.map(op.getRegionOutputArgs().front(), y);
+  for (Operation *inner : row.combiner)
+    b.clone(*inner, map);
+  return map.lookup(row.combiner.back()->getResult(0));
+}
+
+/// The value of the thread whose lane differs in the bit `distance`.
+Value RowKernelBuilder::shuffle(Value value, int64_t distance, int64_t width) {
+  Type type = value.getType();
+  unsigned bits = type.getIntOrFloatBitWidth();
+  // Shuffles are of 32 bits.
+  Value sent = value;
+  if (bits < 32) {
+    if (isa<FloatType>(type))
+      sent = arith::BitcastOp::create(b, b.getIntegerType(bits), sent);
+    sent = arith::ExtUIOp::create(b, b.getI32Type(), sent);
+  }
+  Value received =
+      gpu::ShuffleOp::create(b, sent, distance, width, gpu::ShuffleMode::XOR)
+          .getShuffleResult();
+  if (bits < 32) {
+    received = arith::TruncIOp::create(b, b.getIntegerType(bits), received);
+    if (isa<FloatType>(type))
+      received = arith::BitcastOp::create(b, type, received);
+  }
+  return received;
+}
+
+/// Combines the partial results of a team; all of its threads get the result.
+Value RowKernelBuilder::combineTeam(const RowOp &row, Value partial) {
+  auto combineLanes = [&](Value value, int64_t lanes) {
+    for (int64_t distance = lanes / 2; distance > 0; distance /= 2)
+      value = combine(row, shuffle(value, distance, warpSize), value);
+    return value;
+  };
+  Value result = combineLanes(partial, std::min(team, warpSize));
+  if (team <= warpSize)
+    return result;
+
+  // One value a warp, through shared memory of this reduction's own, so that
+  // one barrier is enough.
+  int64_t warps = team / warpSize;
+  auto space =
+      gpu::AddressSpaceAttr::get(b.getContext(), gpu::AddressSpace::Workgroup);
+  auto type = MemRefType::get({warps}, partial.getType(),
+                              MemRefLayoutAttrInterface(), space);
+  Value shared = launch.addWorkgroupAttribution(type, b.getLoc());
+  Value warp = arith::DivUIOp::create(b, thread, index(warpSize));
+  Value inWarp = arith::RemUIOp::create(b, thread, index(warpSize));
+  guarded({compare(arith::CmpIPredicate::eq, inWarp, index(0))},
+          [&] { memref::StoreOp::create(b, result, shared, warp); });
+  gpu::BarrierOp::create(b);
+  Value other = arith::RemUIOp::create(b, thread, index(warps));
+  return combineLanes(memref::LoadOp::create(b, shared, other), warps);
+}
+
+/// Whether nothing but the group reads what is in `memref`.
+bool RowKernelBuilder::isDead(Value memref) {
+  if (!memref.getDefiningOp<memref::AllocOp>())
+    return false;
+  return llvm::all_of(memref.getUsers(), [&](Operation *user) {
+    return isa<memref::DeallocOp>(user) ||
+           llvm::any_of(group.ops,
+                        [&](const RowOp &row) { return row.op == user; });
+  });
+}
+
+void RowKernelBuilder::storeResults() {
+  for (Value memref : written) {
+    if (isDead(memref))
+      continue;
+    auto values = elementValues.find(memref);
+    if (values == elementValues.end()) {
+      Value isFirst = compare(arith::CmpIPredicate::eq, lane, index(0));
+      guarded({active, isFirst}, [&] {
+        memref::StoreOp::create(b, rowValues[memref], memref, rowIndices);
+      });
+      continue;
+    }
+    for (auto [at, inside, value] :
+         llvm::zip_equal(elementIndices, exists, values->second)) {
+      SmallVector<Value> indices(rowIndices);
+      indices.push_back(at);
+      guarded({active, inside}, [&, value = value] {
+        memref::StoreOp::create(b, value, memref, indices);
+      });
+    }
+  }
+}
+
+void mlir::na::buildRowKernel(OpBuilder &builder, const RowGroup &group) {
+  builder.setInsertionPoint(group.ops.back().op);
+  RowKernelBuilder(builder, group).build();
+}

@@ -1,0 +1,149 @@
+// RUN: na-opt %s -gpu-map-rows -canonicalize -cse -split-input-file | FileCheck %s
+
+// A softmax: one kernel, in which every element is loaded and stored once. Two
+// elements of 49 for each of 32 lanes; 8 rows a block.
+// CHECK-LABEL: func @softmax(
+// CHECK-SAME:    %[[S:[a-z0-9]+]]: memref<100x49xf32>)
+// CHECK-NOT:     memref.alloc
+// CHECK:         gpu.launch blocks(%[[B:.*]], %{{.*}}, %{{.*}}) in (%{{.*}} = %c13, {{.*}}) threads(%[[T:.*]], %{{.*}}, %{{.*}}) in (%{{.*}} = %c256,
+// CHECK:           %[[LANE:.*]] = arith.remui %[[T]], %c32 : index
+// CHECK:           %[[FIRST:.*]] = arith.muli %[[B]], %c8 : index
+// CHECK:           %[[TEAM:.*]] = arith.divui %[[T]], %c32 : index
+// CHECK:           %[[ROW:.*]] = arith.addi %[[FIRST]], %[[TEAM]] : index
+// CHECK:           %[[ACTIVE:.*]] = arith.cmpi ult, %[[ROW]], %c100 : index
+// CHECK:           arith.minui %[[ROW]], %c99 : index
+// CHECK:           %[[NEXT:.*]] = arith.addi %[[LANE]], %c32 : index
+// CHECK:           %[[INSIDE:.*]] = arith.cmpi ult, %[[NEXT]], %c49 : index
+// CHECK:           %[[AT:.*]] = arith.minui %[[NEXT]], %c48 : index
+// CHECK-COUNT-2:   memref.load %[[S]]
+// CHECK-COUNT-5:   gpu.shuffle xor
+// CHECK:           math.exp
+// CHECK:           math.exp
+// CHECK-COUNT-5:   gpu.shuffle xor
+// CHECK:           arith.divf
+// CHECK:           arith.divf
+// CHECK-NOT:       memref.load
+// CHECK:           scf.if %[[ACTIVE]] {
+// CHECK:             memref.store %{{.*}}, %[[S]][%{{.*}}, %[[LANE]]]
+// CHECK:           %[[BOTH:.*]] = arith.andi %[[ACTIVE]], %[[INSIDE]] : i1
+// CHECK:           scf.if %[[BOTH]] {
+// CHECK:             memref.store %{{.*}}, %[[S]][%{{.*}}, %[[AT]]]
+// CHECK-NOT:       memref.store
+// CHECK-NOT:     linalg
+#all = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+func.func @softmax(%s: memref<100x49xf32>) {
+  %lowest = arith.constant 0xFF800000 : f32
+  %zero = arith.constant 0.0 : f32
+  %max = memref.alloc() : memref<100xf32>
+  linalg.fill ins(%lowest : f32) outs(%max : memref<100xf32>)
+  linalg.generic {indexing_maps = [#all, #row],
+                  iterator_types = ["parallel", "reduction"]}
+      ins(%s : memref<100x49xf32>) outs(%max : memref<100xf32>) {
+    ^bb0(%x: f32, %m: f32):
+      %0 = arith.cmpf ogt, %x, %m : f32
+      %1 = arith.select %0, %x, %m : f32
+      linalg.yield %1 : f32
+  }
+  linalg.generic {indexing_maps = [#row, #all],
+                  iterator_types = ["parallel", "parallel"]}
+      ins(%max : memref<100xf32>) outs(%s : memref<100x49xf32>) {
+    ^bb0(%m: f32, %x: f32):
+      %0 = arith.subf %x, %m : f32
+      %1 = math.exp %0 : f32
+      linalg.yield %1 : f32
+  }
+  %sum = memref.alloc() : memref<100xf32>
+  linalg.fill ins(%zero : f32) outs(%sum : memref<100xf32>)
+  linalg.generic {indexing_maps = [#all, #row],
+                  iterator_types = ["parallel", "reduction"]}
+      ins(%s : memref<100x49xf32>) outs(%sum : memref<100xf32>) {
+    ^bb0(%x: f32, %t: f32):
+      %0 = arith.addf %x, %t : f32
+      linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [#row, #all],
+                  iterator_types = ["parallel", "parallel"]}
+      ins(%sum : memref<100xf32>) outs(%s : memref<100x49xf32>) {
+    ^bb0(%t: f32, %x: f32):
+      %0 = arith.divf %x, %t : f32
+      linalg.yield %0 : f32
+  }
+  memref.dealloc %max : memref<100xf32>
+  memref.dealloc %sum : memref<100xf32>
+  return
+}
+
+// -----
+
+// Rows shorter than a warp share it: four lanes each. The combined value gets
+// the one that was there; lane 0 stores it. Types below 32 bits are shuffled as
+// integers.
+// CHECK-LABEL: func @short(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<64x3xf16>, %[[Y:[a-z0-9]+]]: memref<64xf16>)
+// CHECK:         gpu.launch blocks({{.*}}) in (%{{.*}} = %c1, {{.*}}) threads(%[[T:.*]], %{{.*}}, %{{.*}}) in (%{{.*}} = %c256,
+// CHECK:           %[[LANE:.*]] = arith.remui %[[T]], %c4 : index
+// CHECK:           %[[BITS:.*]] = arith.bitcast %{{.*}} : f16 to i16
+// CHECK:           %[[WORD:.*]] = arith.extui %[[BITS]] : i16 to i32
+// CHECK:           gpu.shuffle xor %[[WORD]], %c2_i32, %c32_i32 : i32
+// CHECK:           gpu.shuffle xor %{{.*}}, %c1_i32, %c32_i32 : i32
+// CHECK-NOT:       gpu.shuffle
+// CHECK:           %[[INIT:.*]] = memref.load %[[Y]]
+// CHECK:           %[[ALL:.*]] = arith.maximumf %[[INIT]], %{{.*}} : f16
+// CHECK:           %[[IS0:.*]] = arith.cmpi eq, %[[LANE]], %c0 : index
+// CHECK:           scf.if %[[IS0]] {
+// CHECK:             memref.store %[[ALL]], %[[Y]]
+func.func @short(%x: memref<64x3xf16>, %y: memref<64xf16>) {
+  linalg.reduce { arith.maximumf } ins(%x : memref<64x3xf16>)
+      outs(%y : memref<64xf16>) dimensions = [1]
+  return
+}
+
+// -----
+
+// A row of 10000 elements: a block of 1024 threads with 10 elements each, and
+// shared memory between its warps.
+// CHECK-LABEL: func @long(
+// CHECK:         gpu.launch blocks({{.*}}) in (%{{.*}} = %c7, {{.*}}) threads(%[[T:.*]], %{{.*}}, %{{.*}}) in (%{{.*}} = %c1024,
+// CHECK-SAME:      workgroup(%[[SHARED:.*]] : memref<32xf32, #gpu.address_space<workgroup>>)
+// CHECK-COUNT-10:  memref.load
+// CHECK-COUNT-5:   gpu.shuffle xor
+// CHECK:           %[[WARP:.*]] = arith.divui %[[T]], %c32 : index
+// CHECK:           memref.store %{{.*}}, %[[SHARED]][%[[WARP]]]
+// CHECK:           gpu.barrier
+// CHECK:           memref.load %[[SHARED]]
+// CHECK-COUNT-5:   gpu.shuffle xor
+func.func @long(%x: memref<7x10000xf32>, %y: memref<7xf32>) {
+  linalg.reduce { arith.addf } ins(%x : memref<7x10000xf32>)
+      outs(%y : memref<7xf32>) dimensions = [1]
+  return
+}
+
+// -----
+
+// Of dynamic length: loops over memory, in which a thread reads what it wrote.
+// CHECK-LABEL: func @dynamic(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<?x?xf32>, %[[Y:[a-z0-9]+]]: memref<?xf32>)
+// CHECK:         %[[ROWS:.*]] = memref.dim %[[X]], %c0
+// CHECK:         %[[SIZE:.*]] = memref.dim %[[X]], %c1
+// CHECK:         gpu.launch blocks({{.*}}) in (%{{.*}} = %[[ROWS]], {{.*}}) threads(%[[T:.*]], %{{.*}}, %{{.*}}) in (%{{.*}} = %c256,
+// CHECK:           scf.for %{{.*}} = %[[T]] to %[[SIZE]] step %c256 iter_args
+// CHECK:             memref.load %[[X]]
+// CHECK:           gpu.barrier
+// CHECK:           scf.for %{{.*}} = %[[T]] to %[[SIZE]] step %c256
+// CHECK:             memref.load %[[X]]
+// CHECK:             memref.store %{{.*}}, %[[X]]
+#dall = affine_map<(i, j) -> (i, j)>
+#drow = affine_map<(i, j) -> (i)>
+func.func @dynamic(%x: memref<?x?xf32>, %y: memref<?xf32>) {
+  linalg.reduce { arith.addf } ins(%x : memref<?x?xf32>)
+      outs(%y : memref<?xf32>) dimensions = [1]
+  linalg.generic {indexing_maps = [#drow, #dall],
+                  iterator_types = ["parallel", "parallel"]}
+      ins(%y : memref<?xf32>) outs(%x : memref<?x?xf32>) {
+    ^bb0(%t: f32, %e: f32):
+      %0 = arith.divf %e, %t : f32
+      linalg.yield %0 : f32
+  }
+  return
+}

@@ -1,0 +1,76 @@
+// RUN: na-opt %s -linalg-to-thread-loops -cse | FileCheck %s
+
+// Sums are carried, and stored once.
+// CHECK-LABEL: func @matmul(
+// CHECK-SAME:    %[[A:[a-z0-9]+]]: memref<5x7xf32>, %[[B:[a-z0-9]+]]: memref<7x3xf32>, %[[C:[a-z0-9]+]]: memref<5x3xf32>
+// CHECK:         scf.parallel (%[[I:.*]], %[[J:.*]]) = (%c0, %c0) to (%c5, %c3) step (%c1, %c1) {
+// CHECK:           %[[INIT:.*]] = memref.load %[[C]][%[[I]], %[[J]]]
+// CHECK:           %[[SUM:.*]] = scf.for %[[K:.*]] = %c0 to %c7 step %c1 iter_args(%[[S:.*]] = %[[INIT]]) -> (f32) {
+// CHECK:             %[[X:.*]] = memref.load %[[A]][%[[I]], %[[K]]]
+// CHECK:             %[[Y:.*]] = memref.load %[[B]][%[[K]], %[[J]]]
+// CHECK:             %[[XY:.*]] = arith.mulf %[[X]], %[[Y]] fastmath<contract> : f32
+// CHECK:             %[[NEXT:.*]] = arith.addf %[[S]], %[[XY]] fastmath<contract> : f32
+// CHECK:             scf.yield %[[NEXT]]
+// CHECK:           memref.store %[[SUM]], %[[C]][%[[I]], %[[J]]]
+func.func @matmul(%a: memref<5x7xf32>, %b: memref<7x3xf32>, %c: memref<5x3xf32>) {
+  linalg.matmul ins(%a, %b : memref<5x7xf32>, memref<7x3xf32>)
+      outs(%c : memref<5x3xf32>)
+  return
+}
+
+// Reductions inside of parallel loops wherever they are, in their order;
+// operands of any map; no load of an output that is not read.
+// CHECK-LABEL: func @mixed(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<?x9xf32>
+// CHECK:         %[[N:.*]] = memref.dim %[[X]], %c0
+// CHECK:         scf.parallel (%[[J:.*]]) = (%c0) to (%c4) step (%c1) {
+// CHECK:           scf.for %[[I:.*]] = %c0 to %[[N]]
+// CHECK:             scf.for %[[K:.*]] = %c0 to %c3
+// CHECK:               %[[AT:.*]] = affine.apply #{{.*}}(%[[I]], %[[J]], %[[K]])
+// CHECK:               memref.load %[[X]][%[[I]], %[[AT]]]
+// CHECK:               arith.index_cast %[[I]] : index to i32
+func.func @mixed(%x: memref<?x9xf32>, %w: memref<3xf32>, %y: memref<4xf32>) {
+  linalg.generic {
+      indexing_maps = [affine_map<(i, j, k) -> (i, j * 2 + k)>,
+                       affine_map<(i, j, k) -> (k)>,
+                       affine_map<(i, j, k) -> (j)>],
+      iterator_types = ["reduction", "parallel", "reduction"]}
+      ins(%x, %w : memref<?x9xf32>, memref<3xf32>) outs(%y : memref<4xf32>) {
+    ^bb0(%a: f32, %b: f32, %out: f32):
+      %i = linalg.index 0 : index
+      %n = arith.index_cast %i : index to i32
+      %f = arith.sitofp %n : i32 to f32
+      %0 = arith.mulf %a, %f : f32
+      %1 = arith.addf %0, %out : f32
+      linalg.yield %1 : f32
+  }
+  return
+}
+
+// CHECK-LABEL: func @elementwise(
+// CHECK:         scf.parallel
+// CHECK-COUNT-1: memref.load
+// CHECK-NOT:     memref.load
+// CHECK:         memref.store
+func.func @elementwise(%x: memref<5xf32>, %y: memref<5xf32>) {
+  linalg.exp ins(%x : memref<5xf32>) outs(%y : memref<5xf32>)
+  return
+}
+
+// CHECK-LABEL: func @fill(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: f32, %[[M:[a-z0-9]+]]: memref<f32>
+// CHECK:         scf.parallel (%{{.*}}) = (%c0) to (%c1) step (%c1) {
+// CHECK:           memref.store %[[X]], %[[M]][]
+func.func @fill(%x: f32, %m: memref<f32>) {
+  linalg.fill ins(%x : f32) outs(%m : memref<f32>)
+  return
+}
+
+// CHECK-LABEL: func @copy(
+// CHECK:         scf.parallel
+// CHECK:           %[[X:.*]] = memref.load %{{.*}}[%[[I:.*]], %[[J:.*]]] : memref<2x3xf32>
+// CHECK:           memref.store %[[X]], %{{.*}}[%[[I]], %[[J]]] : memref<2x3xf32, strided<[9, 3]>>
+func.func @copy(%x: memref<2x3xf32>, %y: memref<2x3xf32, strided<[9, 3]>>) {
+  memref.copy %x, %y : memref<2x3xf32> to memref<2x3xf32, strided<[9, 3]>>
+  return
+}
