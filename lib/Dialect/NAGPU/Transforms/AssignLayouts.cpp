@@ -28,6 +28,8 @@ using namespace mlir;
 using namespace mlir::nagpu;
 
 static constexpr int64_t warpSize = 32;
+/// Tiles have a multiple of so many rows and columns, whatever their type.
+static constexpr int64_t blockExtent = 16;
 /// An operand of at most so many registers a thread is kept in them over the
 /// loops, instead of being read from shared memory in every iteration.
 static constexpr int64_t residentRegisters = 32;
@@ -74,7 +76,8 @@ FragmentType LayoutAssigner::getFragmentType(RankedTensorType type) {
     elementType = b.getF32Type();
   return FragmentType::get(
       b.getContext(),
-      {type.getDimSize(0), int64_t(llvm::alignTo(type.getDimSize(1), 16))},
+      {type.getDimSize(0),
+       int64_t(llvm::alignTo(type.getDimSize(1), blockExtent))},
       elementType, Role::Accumulator, warps);
 }
 
@@ -271,16 +274,15 @@ LogicalResult LayoutAssigner::convertLoad(na::TileLoadOp op) {
   if (!tensor || op.getTransposed() || tensor.getElementType() != elementType)
     return op.emitError("nagpu-assign-layouts: a tile on a GPU is a tensor of "
                         "its source's element type, not transposed");
-  int64_t depth = depthOf(elementType);
-  if (tensor.getDimSize(0) % 16 != 0)
+  if (tensor.getDimSize(0) % blockExtent != 0)
     return op.emitError("nagpu-assign-layouts: a tile of ")
            << tensor.getDimSize(0)
-           << " tokens; matrix instructions need a multiple of 16";
-  auto type =
-      SharedType::get(b.getContext(),
-                      {tensor.getDimSize(0),
-                       int64_t(llvm::alignTo(tensor.getDimSize(1), depth))},
-                      elementType, Swizzle::Linear);
+           << " tokens; matrix instructions need a multiple of " << blockExtent;
+  auto type = SharedType::get(
+      b.getContext(),
+      {tensor.getDimSize(0),
+       int64_t(llvm::alignTo(tensor.getDimSize(1), blockExtent))},
+      elementType, Swizzle::Linear);
   Value slot;
   {
     OpBuilder::InsertionGuard guard(b);
