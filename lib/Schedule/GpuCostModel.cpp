@@ -84,7 +84,7 @@ int64_t countRegisters(const GpuProblem &problem, const GridCost &grid,
   int64_t queries = rows * alignUp(problem.headDim, fragment) *
                     std::min<int64_t>(problem.operandBytes, 4) / 128;
   bool resident = queries <= mostResident;
-  int64_t others = resident ? queries + 58 : 80;
+  int64_t others = resident ? queries + 58 : 68;
   int64_t perCutAxis = resident ? 7 : 4;
   // The scores' registers are reused for the weights in the type of values.
   // Each score that is scattered has an address.
@@ -97,7 +97,7 @@ int64_t countRegisters(const GpuProblem &problem, const GridCost &grid,
 std::optional<Resources> getResources(const GpuProblem &problem,
                                       const GpuChip &chip, const GridCost &grid,
                                       const BlockShape &shape) {
-  constexpr int64_t maxRegisters = 255, maxSpilled = 28;
+  constexpr int64_t maxRegisters = 255, maxSpilled = 4;
   constexpr int64_t registersPerMultiprocessor = 64 << 10;
   constexpr int64_t reservedBytes = 1 << 10; // by the driver, per block
   if (shape.warps < 1 || grid.queries % shape.warps != 0)

@@ -203,6 +203,17 @@ DeviceExecution::create(const CompiledForCuda &compiled, cuda::Device &device,
     destinationBindings.back().shape = tensor.getShape();
     execution.destinations.push_back(std::move(*copy));
   }
+  for (auto [list, bindings] :
+       {std::pair(&execution.hostInputs, &inputBindings),
+        {&execution.hostDestinations, &destinationBindings}})
+    for (auto [index, binding] : llvm::enumerate(*bindings)) {
+      std::string name = (*list)[index].getName().str();
+      // A scalar that is passed by value is not on the device.
+      if (binding.data == (*list)[index].getData())
+        continue;
+      if (auto error = execution.program->checkTensor(name.c_str(), binding))
+        return toLLVMError(error);
+    }
   // Uploads are not in the order of the stream.
   if (auto error = device.synchronize())
     return toLLVMError(error);
