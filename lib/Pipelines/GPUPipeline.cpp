@@ -18,6 +18,7 @@
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
@@ -68,6 +69,7 @@ void mlir::na::buildGPUKernelsPipeline(OpPassManager &pm,
                                        const GPUPipelineOptions &options) {
   CheckGPUPassOptions check;
   check.chip = options.chip;
+  check.format = options.format;
   pm.addPass(createCheckGPUPass(check));
   // A buffer that crosses a call is freed by flags in memory, which the host
   // cannot read.
@@ -77,6 +79,8 @@ void mlir::na::buildGPUKernelsPipeline(OpPassManager &pm,
     NADecomposeAttentionOptions decompose;
     if (options.mode == LoweringMode::Naive)
       decompose.weightsLimit = options.naiveWeightsLimit;
+    // Tensor cores take the weights in the type of the values.
+    decompose.narrowWeights = options.mode == LoweringMode::Unfused;
     pm.addPass(createNADecomposeAttention(decompose));
   }
   if (options.mode != LoweringMode::Naive) {
@@ -109,6 +113,8 @@ void mlir::na::buildGPUKernelsPipeline(OpPassManager &pm,
 /// Lowers the kernels to the NVVM and LLVM dialects.
 static void addKernelLowering(OpPassManager &pm) {
   OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>();
+  kernels.addPass(math::createMathExtendToSupportedTypes());
+  kernels.addPass(createExpandF64MathPass());
   kernels.addPass(createApproximateMathPass());
   kernels.addPass(createMathToNVVMApproxPass());
   kernels.addPass(createForallToParallelLoopPass());

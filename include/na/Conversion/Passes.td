@@ -580,14 +580,14 @@ def GPUMapRowsPass : Pass<"gpu-map-rows"> {
     on a value per row. Each group, for instance a softmax or a normalisation,
     becomes one `gpu.launch`.
 
-    A row is for a team of threads that access it side by side: a warp, a part
-    of a warp for rows shorter than 32, or a block of up to 1024 threads for
-    rows of more than 512 elements. A thread has up to 16 elements (32 with the
-    largest team) in registers, so that a row is read and written once whatever
-    is done to it; partial results are combined by shuffles, and through shared
-    memory between warps. Rows that are longer, or of dynamic length, are read
-    anew by every operation. Buffers that are used inside of a group alone are
-    not written.
+    A row is for a team of threads that access it side by side: 4 to 32 threads
+    of a warp with up to 8 elements each (16 in a whole warp), or a block of up
+    to 1024 threads for rows of more than 512 elements, with up to 16 each (32
+    in the largest). The elements are in registers, so that a row is read and
+    written once whatever is done to it; partial results are combined by
+    shuffles, and through shared memory between warps. Rows that are longer, or
+    of dynamic length, are read anew by every operation. What nothing reads
+    after a group is not written.
 
     A reduction must have one output of at most 32 bits that a commutative
     operation with a neutral element, or a selection of the larger or smaller
@@ -599,24 +599,25 @@ def GPUMapRowsPass : Pass<"gpu-map-rows"> {
     Example:
 
     ```mlir
-    linalg.reduce { arith.addf } ins(%x : memref<100x64xf32>)
+    linalg.reduce { arith.addf } ins(%x : memref<100x16xf32>)
         outs(%y : memref<100xf32>) dimensions = [1]
     ```
 
     becomes
 
     ```mlir
-    gpu.launch blocks(%bx, %by, %bz) in (%0 = %c13, %1 = %c1, %2 = %c1)
+    gpu.launch blocks(%bx, %by, %bz) in (%0 = %c2, %1 = %c1, %2 = %c1)
         threads(%tx, %ty, %tz) in (%3 = %c256, %4 = %c1, %5 = %c1) {
-      %lane = arith.remui %tx, %c32 : index
-      // %row: the warp's; %active: whether there is such a row
-      %a = memref.load %x[%row, %lane] : memref<100x64xf32>
-      %next = arith.addi %lane, %c32 : index
-      %b = memref.load %x[%row, %next] : memref<100x64xf32>
-      %sum = arith.addf %b, %a : f32
-      %other, %valid = gpu.shuffle xor %sum, %c16_i32, %c32_i32 : f32
-      %sum16 = arith.addf %other, %sum : f32
-      // 8, 4, 2, 1
+      %lane = arith.remui %tx, %c4 : index
+      // %row: the team's; %active: whether there is such a row
+      %a = memref.load %x[%row, %lane] : memref<100x16xf32>
+      %next = arith.addi %lane, %c4 : index
+      %b = memref.load %x[%row, %next] : memref<100x16xf32>
+      %ab = arith.addf %b, %a : f32
+      // two more elements
+      %other, %valid = gpu.shuffle xor %sum, %c2_i32, %c32_i32 : f32
+      %sum2 = arith.addf %other, %sum : f32
+      // and by 1
       %y0 = memref.load %y[%row] : memref<100xf32>
       %all = arith.addf %sum1, %y0 : f32
       // lane 0 of an active team
@@ -706,6 +707,33 @@ def GPULaunchToRuntimePass
   ];
 }
 
+def ExpandF64MathPass : Pass<"expand-f64-math"> {
+  let summary = "exp, sin and cos in f64 arithmetic";
+  let description = [{
+    Expands `math.exp` on f64, and `math.sin` and `math.cos` on floats of any
+    type, which are computed in f64, to `arith`, `math.fma` and
+    `math.roundeven`: reduction of the argument, then a Taylor polynomial. A GPU
+    has no instructions for them, and its library is a part of the CUDA toolkit.
+
+    Relative errors are a few units in the last place; for sine and cosine
+    absolute ones, of arguments up to 10^9. Results of exp below 2^-1021 are 0.
+    Vectors are left alone.
+
+    Example: `math.exp %x : f64` becomes
+
+    ```mlir
+    %0 = arith.mulf %x, %log2e : f64
+    %n = math.roundeven %0 : f64
+    %1 = math.fma %n, %minus_ln2_high, %x : f64
+    %r = math.fma %n, %minus_ln2_low, %1 : f64
+    // A polynomial of %r, times 2^%n, and what overflows.
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"
+  ];
+}
+
 def MathToNVVMApproxPass : Pass<"math-to-nvvm-approx"> {
   let summary = "Functions that an NVIDIA GPU has an instruction for";
   let description = [{
@@ -732,7 +760,8 @@ def MathToNVVMApproxPass : Pass<"math-to-nvvm-approx"> {
     %y = llvm.call_intrinsic "llvm.nvvm.ex2.approx.f32"(%0) : (f32) -> f32
     ```
 
-    Errors: one of the approximations on f64 or another type.
+    Errors: one of the approximations on f64 or another type; a function that is
+    not in the table, except for `math.fma` and those on integers.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
@@ -744,7 +773,8 @@ def CheckGPUPass : Pass<"na-check-gpu"> {
   let summary = "Refuse what the GPU pipeline cannot compile";
   let description = [{
     Fails where `chip` is not one that the pipeline compiles for (sm_80, sm_86,
-    sm_87, sm_89, sm_90, sm_90a), and at the first operation of `na` on f64.
+    sm_87, sm_89, sm_90, sm_90a), where `format` is not isa, bin or fatbin, and
+    at the first operation of `na` on f64.
 
     Example: before a `na.merge` on f64
 
@@ -754,7 +784,9 @@ def CheckGPUPass : Pass<"na-check-gpu"> {
     ```
   }];
   let options = [
-    Option<"chip", "chip", "std::string", [{"sm_80"}], "GPU to compile for">
+    Option<"chip", "chip", "std::string", [{"sm_80"}], "GPU to compile for">,
+    Option<"format", "format", "std::string", [{"isa"}],
+           "What the binary is to hold">
   ];
 }
 

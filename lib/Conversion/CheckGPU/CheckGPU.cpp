@@ -27,11 +27,15 @@ struct CheckGPU : mlir::na::impl::CheckGPUPassBase<CheckGPU> {
   using CheckGPUPassBase::CheckGPUPassBase;
 
   LogicalResult initialize(MLIRContext *context) override {
-    if (llvm::is_contained(chips, chip))
-      return success();
-    return emitError(UnknownLoc::get(context))
-           << "na-check-gpu: unknown chip '" << chip << "', expected one of "
-           << llvm::join(ArrayRef(chips), ", ");
+    if (!llvm::is_contained(chips, chip))
+      return emitError(UnknownLoc::get(context))
+             << "na-check-gpu: unknown chip '" << chip << "', expected one of "
+             << llvm::join(ArrayRef(chips), ", ");
+    if (!llvm::is_contained({"isa", "bin", "fatbin"}, StringRef(format)))
+      return emitError(UnknownLoc::get(context))
+             << "na-check-gpu: unknown format '" << format
+             << "', expected isa, bin or fatbin";
+    return success();
   }
 
   void runOnOperation() override {

@@ -22,8 +22,11 @@ using namespace mlir;
 using namespace mlir::na;
 
 /// Elements of a row that one thread keeps in registers.
-static constexpr int64_t wantedElements = 16, mostElements = 32;
-static constexpr int64_t warpSize = 32, blockSize = 256, mostThreads = 1024;
+static constexpr int64_t wantedElements = 8, manyElements = 16,
+                         mostElements = 32;
+static constexpr int64_t warpSize = 32, blockSize = 256;
+/// Threads of a row.
+static constexpr int64_t leastThreads = 4, mostThreads = 1024;
 
 linalg::LinalgOp RowGroup::getSeed() const {
   for (const RowOp &row : ops)
@@ -107,21 +110,25 @@ void RowKernelBuilder::guarded(ArrayRef<Value> conditions,
   body();
 }
 
-/// A team as small as keeps the elements in registers, but one that accesses
-/// whole lines where rows are long enough.
+/// Several elements a thread, so that enough loads are in flight; but no more
+/// warps than registers ask for, as warps meet in shared memory.
 void RowKernelBuilder::chooseTeam() {
   elements = 0;
   team = blockSize;
   if (!knownRowSize)
     return;
   int64_t size = std::max<int64_t>(*knownRowSize, 1);
-  int64_t wanted = llvm::PowerOf2Ceil(llvm::divideCeil(size, wantedElements));
-  int64_t lines = std::min<int64_t>(warpSize, llvm::PowerOf2Ceil(size));
-  team = std::min(mostThreads, std::max(wanted, lines));
-  elements = llvm::divideCeil(size, team);
-  if (elements > mostElements) {
-    elements = 0;
-    team = blockSize;
+  auto threadsFor = [&](int64_t elements) -> int64_t {
+    return llvm::PowerOf2Ceil(llvm::divideCeil(size, elements));
+  };
+  int64_t wanted = threadsFor(wantedElements);
+  if (wanted > warpSize)
+    wanted = std::max(warpSize, threadsFor(manyElements));
+  int64_t least = std::min(leastThreads, threadsFor(1));
+  wanted = std::min(mostThreads, std::max(wanted, least));
+  if (int64_t each = llvm::divideCeil(size, wanted); each <= mostElements) {
+    team = wanted;
+    elements = each;
   }
 }
 
@@ -398,14 +405,21 @@ Value RowKernelBuilder::combineTeam(const RowOp &row, Value partial) {
   return combineLanes(memref::LoadOp::create(b, shared, other), warps);
 }
 
-/// Whether nothing but the group reads what is in `memref`.
+/// Whether nothing reads what the group leaves in `memref`.
 bool RowKernelBuilder::isDead(Value memref) {
-  if (!memref.getDefiningOp<memref::AllocOp>())
+  Operation *allocation = memref.getDefiningOp<memref::AllocOp>();
+  Operation *last = group.ops.back().op;
+  if (!allocation || allocation->getBlock() != last->getBlock())
     return false;
   return llvm::all_of(memref.getUsers(), [&](Operation *user) {
-    return isa<memref::DeallocOp>(user) ||
-           llvm::any_of(group.ops,
-                        [&](const RowOp &row) { return row.op == user; });
+    if (isa<memref::DeallocOp>(user) ||
+        llvm::any_of(group.ops,
+                     [&](const RowOp &row) { return row.op == user; }))
+      return true;
+    // Others have read it before, unless they make views of it.
+    Operation *ancestor = last->getBlock()->findAncestorOpInBlock(*user);
+    return user->getNumResults() == 0 && ancestor &&
+           ancestor->isBeforeInBlock(last);
   });
 }
 

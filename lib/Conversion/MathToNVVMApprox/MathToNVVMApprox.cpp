@@ -143,10 +143,21 @@ struct MathToNVVMApprox
     : mlir::na::impl::MathToNVVMApproxPassBase<MathToNVVMApprox> {
   void runOnOperation() override {
     SmallVector<Operation *> ops;
-    getOperation()->walk([&](Operation *op) {
-      if (getInstruction(op))
+    WalkResult result = getOperation()->walk([&](Operation *op) {
+      if (getInstruction(op)) {
         ops.push_back(op);
+      } else if (isa_and_nonnull<math::MathDialect>(op->getDialect()) &&
+                 !isa<math::FmaOp>(op) &&
+                 isa<FloatType>(getElementTypeOrSelf(op->getResult(0)))) {
+        op->emitOpError(
+            "math-to-nvvm-approx: is a function that the GPU has no "
+            "instruction for");
+        return WalkResult::interrupt();
+      }
+      return WalkResult::advance();
     });
+    if (result.wasInterrupted())
+      return signalPassFailure();
     IRRewriter rewriter(&getContext());
     for (Operation *op : ops)
       if (failed(convert(rewriter, op, *getInstruction(op))))

@@ -117,6 +117,8 @@ protected:
   /// `indices`, `offset` further along the last dimension.
   SmallVector<Value> shift(ValueRange indices, int64_t offset) {
     SmallVector<Value> result(indices);
+    if (offset == 0)
+      return result;
     result.back() = arith::AddIOp::create(b, result.back(), index(offset));
     return result;
   }
@@ -144,16 +146,22 @@ protected:
     int64_t size = getLastDim(x);
     if (lanes > 1)
       zero = splat(zero, lanes);
+    // Several accesses in flight hide the latency of memory.
+    int64_t unroll = 4;
+    while (size % (lanes * unroll) != 0)
+      unroll /= 2;
     auto loop = scf::ForOp::create(
-        b, index(0), index(size), index(lanes), ValueRange{zero},
-        [&](OpBuilder &, Location, Value c, ValueRange sum) {
-          auto at = [&](Value memref, ValueRange indices) {
-            SmallVector<Value> all = concat(indices, c);
+        b, index(0), index(size), index(lanes * unroll), ValueRange{zero},
+        [&](OpBuilder &, Location, Value c, ValueRange sums) {
+          auto at = [&](Value memref, ValueRange indices, int64_t i) {
+            SmallVector<Value> all = shift(concat(indices, c), i * lanes);
             return lanes > 1 ? loadVector(memref, all, lanes, lanes)
                              : load(memref, all);
           };
-          Value left = at(x, xIndices), right = at(y, yIndices);
-          scf::YieldOp::create(b, fma(left, right, sum.front()));
+          Value sum = sums.front();
+          for (int64_t i = 0; i < unroll; ++i)
+            sum = fma(at(x, xIndices, i), at(y, yIndices, i), sum);
+          scf::YieldOp::create(b, sum);
         });
     Value sum = loop.getResult(0);
     if (lanes > 1)

@@ -1,30 +1,30 @@
 // RUN: na-opt %s -gpu-map-rows -canonicalize -cse -split-input-file | FileCheck %s
 
-// A softmax: one kernel, in which every element is loaded and stored once. Two
-// elements of 49 for each of 32 lanes; 8 rows a block.
+// A softmax: one kernel, in which every element is loaded and stored once.
+// Seven elements of 49 for each of 8 lanes; 32 rows a block.
 // CHECK-LABEL: func @softmax(
 // CHECK-SAME:    %[[S:[a-z0-9]+]]: memref<100x49xf32>)
 // CHECK-NOT:     memref.alloc
-// CHECK:         gpu.launch blocks(%[[B:.*]], %{{.*}}, %{{.*}}) in (%{{.*}} = %c13, {{.*}}) threads(%[[T:.*]], %{{.*}}, %{{.*}}) in (%{{.*}} = %c256,
-// CHECK:           %[[LANE:.*]] = arith.remui %[[T]], %c32 : index
-// CHECK:           %[[FIRST:.*]] = arith.muli %[[B]], %c8 : index
-// CHECK:           %[[TEAM:.*]] = arith.divui %[[T]], %c32 : index
+// CHECK:         gpu.launch blocks(%[[B:.*]], %{{.*}}, %{{.*}}) in (%{{.*}} = %c4, {{.*}}) threads(%[[T:.*]], %{{.*}}, %{{.*}}) in (%{{.*}} = %c256,
+// CHECK:           %[[LANE:.*]] = arith.remui %[[T]], %c8 : index
+// CHECK:           %[[FIRST:.*]] = arith.muli %[[B]], %c32 : index
+// CHECK:           %[[TEAM:.*]] = arith.divui %[[T]], %c8 : index
 // CHECK:           %[[ROW:.*]] = arith.addi %[[FIRST]], %[[TEAM]] : index
 // CHECK:           %[[ACTIVE:.*]] = arith.cmpi ult, %[[ROW]], %c100 : index
 // CHECK:           arith.minui %[[ROW]], %c99 : index
-// CHECK:           %[[NEXT:.*]] = arith.addi %[[LANE]], %c32 : index
-// CHECK:           %[[INSIDE:.*]] = arith.cmpi ult, %[[NEXT]], %c49 : index
-// CHECK:           %[[AT:.*]] = arith.minui %[[NEXT]], %c48 : index
-// CHECK-COUNT-2:   memref.load %[[S]]
-// CHECK-COUNT-5:   gpu.shuffle xor
-// CHECK:           math.exp
-// CHECK:           math.exp
-// CHECK-COUNT-5:   gpu.shuffle xor
-// CHECK:           arith.divf
-// CHECK:           arith.divf
+// CHECK:           %[[NEXT:.*]] = arith.addi %[[LANE]], %c8 : index
+// CHECK:           %[[END:.*]] = arith.addi %[[LANE]], %c48 : index
+// CHECK:           %[[INSIDE:.*]] = arith.cmpi ult, %[[END]], %c49 : index
+// CHECK:           %[[AT:.*]] = arith.minui %[[END]], %c48 : index
+// CHECK-COUNT-7:   memref.load %[[S]]
+// CHECK-COUNT-3:   gpu.shuffle xor
+// CHECK-COUNT-7:   math.exp
+// CHECK-COUNT-3:   gpu.shuffle xor
+// CHECK-COUNT-7:   arith.divf
 // CHECK-NOT:       memref.load
 // CHECK:           scf.if %[[ACTIVE]] {
 // CHECK:             memref.store %{{.*}}, %[[S]][%{{.*}}, %[[LANE]]]
+// CHECK:             memref.store %{{.*}}, %[[S]][%{{.*}}, %[[NEXT]]]
 // CHECK:           %[[BOTH:.*]] = arith.andi %[[ACTIVE]], %[[INSIDE]] : i1
 // CHECK:           scf.if %[[BOTH]] {
 // CHECK:             memref.store %{{.*}}, %[[S]][%{{.*}}, %[[AT]]]
@@ -116,6 +116,42 @@ func.func @short(%x: memref<64x3xf16>, %y: memref<64xf16>) {
 func.func @long(%x: memref<7x10000xf32>, %y: memref<7xf32>) {
   linalg.reduce { arith.addf } ins(%x : memref<7x10000xf32>)
       outs(%y : memref<7xf32>) dimensions = [1]
+  return
+}
+
+// -----
+
+// Scores that nothing reads afterwards are not written, the weights are.
+// CHECK-LABEL: func @scores(
+// CHECK-SAME:    %[[IN:[a-z0-9]+]]: memref<64x4xf32>, %[[OUT:[a-z0-9]+]]: memref<64x4xf16>, %[[SUM:[a-z0-9]+]]: memref<64xf32>)
+// CHECK:         %[[SCORES:.*]] = memref.alloc() : memref<64x4xf32>
+// CHECK:         memref.copy %[[IN]], %[[SCORES]]
+// CHECK:         gpu.launch
+// CHECK-NOT:       memref.store %{{.*}}, %[[SCORES]]
+// CHECK:           memref.store %{{.*}}, %[[SUM]]
+// CHECK-NOT:       memref.store %{{.*}}, %[[SCORES]]
+// CHECK:           memref.store %{{.*}}, %[[OUT]]
+// CHECK-NOT:       memref.store
+// CHECK:         memref.dealloc %[[SCORES]]
+#sall = affine_map<(i, j) -> (i, j)>
+#srow = affine_map<(i, j) -> (i)>
+func.func @scores(%in: memref<64x4xf32>, %out: memref<64x4xf16>,
+                  %sum: memref<64xf32>) {
+  %scores = memref.alloc() : memref<64x4xf32>
+  memref.copy %in, %scores : memref<64x4xf32> to memref<64x4xf32>
+  linalg.exp ins(%scores : memref<64x4xf32>) outs(%scores : memref<64x4xf32>)
+  linalg.reduce { arith.addf } ins(%scores : memref<64x4xf32>)
+      outs(%sum : memref<64xf32>) dimensions = [1]
+  linalg.generic {indexing_maps = [#sall, #srow, #sall],
+                  iterator_types = ["parallel", "parallel"]}
+      ins(%scores, %sum : memref<64x4xf32>, memref<64xf32>)
+      outs(%out : memref<64x4xf16>) {
+    ^bb0(%e: f32, %s: f32, %o: f16):
+      %0 = arith.divf %e, %s : f32
+      %1 = arith.truncf %0 : f32 to f16
+      linalg.yield %1 : f16
+  }
+  memref.dealloc %scores : memref<64x4xf32>
   return
 }
 

@@ -40,9 +40,10 @@ struct Softmax {
 
 class AttentionDecomposer {
 public:
-  AttentionDecomposer(RewriterBase &rewriter, AttentionOp op)
+  AttentionDecomposer(RewriterBase &rewriter, AttentionOp op,
+                      bool narrowWeights)
       : op(op), b(op.getLoc(), rewriter), rank(op.getSpatialRank()),
-        type(op.getAccumulatorType()) {}
+        type(op.getAccumulatorType()), narrowWeights(narrowWeights) {}
 
   /// Returns what replaces the results of the operation.
   SmallVector<Value> run();
@@ -56,7 +57,7 @@ private:
                                   buildEmpty(sizes, type))
         .getResult(0);
   }
-  Softmax buildSoftmax(Value logits);
+  Softmax buildSoftmax(Value logits, FloatType weightType);
   Value buildLse(const Softmax &softmax, Value init);
   Value buildWindowScores();
   Value buildExtended(Value values);
@@ -67,13 +68,14 @@ private:
   ImplicitLocOpBuilder b;
   int64_t rank;
   FloatType type;
+  bool narrowWeights;
 };
 
 } // namespace
 
 /// Softmax over the last dimension. Slots that no key fills are -inf, their
 /// weights are therefore 0.
-Softmax AttentionDecomposer::buildSoftmax(Value logits) {
+Softmax AttentionDecomposer::buildSoftmax(Value logits, FloatType weightType) {
   unsigned dims = cast<RankedTensorType>(logits.getType()).getRank();
   AffineMap all = b.getMultiDimIdentityMap(dims);
   AffineMap row = all.dropResult(dims - 1);
@@ -102,10 +104,21 @@ Softmax AttentionDecomposer::buildSoftmax(Value logits) {
       [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
         return {arith::AddFOp::create(b, args[1], args[0])};
       })[0];
+  if (weightType == type) {
+    Value weights = buildGeneric(
+        b, {sum}, {exponentials}, {row, all}, {},
+        [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
+          return {arith::DivFOp::create(b, args[1], args[0])};
+        })[0];
+    return {weights, maximum, sum};
+  }
+  Value init =
+      buildEmpty(tensor::getMixedSizes(b, b.getLoc(), logits), weightType);
   Value weights = buildGeneric(
-      b, {sum}, {exponentials}, {row, all}, {},
+      b, {exponentials, sum}, {init}, {all, row, all}, {},
       [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
-        return {arith::DivFOp::create(b, args[1], args[0])};
+        Value quotient = arith::DivFOp::create(b, args[0], args[1]);
+        return {arith::TruncFOp::create(b, weightType, quotient)};
       })[0];
   return {weights, maximum, sum};
 }
@@ -197,7 +210,7 @@ std::pair<Value, Value> AttentionDecomposer::buildAdditional() {
           return {
               arith::MulFOp::create(b, args[0], buildFloat(b, type, scale))};
         })[0];
-  Softmax softmax = buildSoftmax(logits);
+  Softmax softmax = buildSoftmax(logits, type);
 
   sizes.back() = tensor::getMixedSize(b, b.getLoc(), op.getValue(), rank + 2);
   Value output = buildContract(b, softmax.weights, op.getAdditionalValue(),
@@ -210,7 +223,10 @@ std::pair<Value, Value> AttentionDecomposer::buildAdditional() {
 }
 
 SmallVector<Value> AttentionDecomposer::run() {
-  Softmax softmax = buildSoftmax(buildWindowScores());
+  // Those that are joined with another part stay in the accumulator's type.
+  bool narrow = narrowWeights && !op.getAdditionalKey();
+  Softmax softmax =
+      buildSoftmax(buildWindowScores(), narrow ? op.getElementType() : type);
   if (!op.getAdditionalKey()) {
     auto av = AVOp::create(b, softmax.weights, op.getValue(), op.getOutput(),
                            op.getWindow(), op.getScheduleAttr());
@@ -307,7 +323,8 @@ struct DecomposeAttention
         op = liftToTensors(rewriter, op);
         rewriter.setInsertionPoint(op);
       }
-      rewriter.replaceOp(op, AttentionDecomposer(rewriter, op).run());
+      rewriter.replaceOp(
+          op, AttentionDecomposer(rewriter, op, narrowWeights).run());
     }
   }
 };

@@ -242,7 +242,9 @@ def NADecomposeAttention : Pass<"na-decompose-attention"> {
     dim, are left for `convert-na-to-loops`, with a remark.
 
     With `weights-limit`, operations whose attention weights take more bytes,
-    or are of dynamic size, are left too.
+    or are of dynamic size, are left too. With `narrow-weights` the attention
+    weights have the type of the values instead of the accumulator's, except
+    where there are additional keys.
 
     Example: `-na-decompose-attention` turns
 
@@ -285,7 +287,9 @@ def NADecomposeAttention : Pass<"na-decompose-attention"> {
   let options = [
     Option<"weightsLimit", "weights-limit", "int64_t", "-1",
            "The most bytes that attention weights may take; of any size, known "
-           "or not, if negative">
+           "or not, if negative">,
+    Option<"narrowWeights", "narrow-weights", "bool", "false",
+           "Store attention weights in the type of the values">
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect",
