@@ -85,6 +85,17 @@ static LogicalResult verifyNoRing(Operation *op, StringRef name,
                            << ", a ring, expected one tile";
 }
 
+/// Checks that the tile is not in the panels of the TMA, whose addresses these
+/// operations do not compute.
+static LogicalResult verifyNoPanels(Operation *op, StringRef name,
+                                    SharedType type) {
+  if (!type.isTma())
+    return success();
+  return op->emitOpError() << "'" << name << "' is " << type
+                           << ", in panels of the TMA, expected linear, xor or "
+                              "padded";
+}
+
 /// Checks that `[start, start + size)` lies in `[0, limit)` and that `start` is
 /// a multiple of `multiple`.
 static LogicalResult verifySlice(Operation *op, StringRef name, int64_t start,
@@ -172,9 +183,10 @@ LogicalResult AllocOp::verify() {
   if (*offset < 0)
     return emitOpError() << "'offset' is " << *offset
                          << ", expected at least 0";
-  if (*offset % 128 != 0)
+  int64_t alignment = getResult().getType().getAlignment();
+  if (*offset % alignment != 0)
     return emitOpError() << "'offset' is " << *offset
-                         << ", expected a multiple of 128";
+                         << ", expected a multiple of " << alignment;
   return success();
 }
 
@@ -200,6 +212,7 @@ LogicalResult AsyncCopyOp::verify() {
   auto source = cast<MemRefType>(getSource().getType());
   SharedType dest = getDest().getType();
   if (failed(verifyNoRing(*this, "dest", dest)) ||
+      failed(verifyNoPanels(*this, "dest", dest)) ||
       failed(verifyElement(*this, "dest", dest.getElementType(),
                            source.getElementType(), "that of 'source'")) ||
       failed(verifyTokens(*this, "source", source, /*channels=*/true,
@@ -233,6 +246,7 @@ LogicalResult LdMatrixOp::verify() {
   FragmentType result = getResult().getType();
   Type element = result.getElementType();
   if (failed(verifyNoRing(*this, "source", source)) ||
+      failed(verifyNoPanels(*this, "source", source)) ||
       failed(verifyRole(*this, "result", result, {Role::Lhs, Role::Rhs})) ||
       failed(verifyElement(*this, "result", element, source.getElementType(),
                            "that of 'source'")))

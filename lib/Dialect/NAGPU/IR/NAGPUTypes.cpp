@@ -201,6 +201,22 @@ LogicalResult SharedType::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "shared: a row has " << chunks
                        << " chunks of 16 bytes; 'xor' needs a power of two "
                           "from 2 on";
+  int64_t panel = getTmaBytes(swizzle);
+  if (panel == 0)
+    return success();
+  int64_t rows = shape[shape.size() - 2];
+  if (elementType.getIntOrFloatBitWidth() != 16)
+    return emitError() << "shared: '" << stringifySwizzle(swizzle)
+                       << "' is for f16 and bf16, got " << elementType;
+  if (bytes % panel != 0)
+    return emitError() << "shared: a row has " << bytes
+                       << " bytes, expected a multiple of " << panel
+                       << ", the panel of '" << stringifySwizzle(swizzle)
+                       << "'";
+  if (rows % 8 != 0)
+    return emitError() << "shared: a tile has " << rows
+                       << " rows, expected a multiple of 8 ('"
+                       << stringifySwizzle(swizzle) << "')";
   return success();
 }
 
@@ -213,7 +229,16 @@ SharedType SharedType::withSwizzle(Swizzle swizzle) const {
   return SharedType::get(getContext(), getShape(), getElementType(), swizzle);
 }
 
+int64_t SharedType::getPanelColumns() const {
+  if (!isTma())
+    return getColumns();
+  return getTmaBytes(getSwizzle()) /
+         (getElementType().getIntOrFloatBitWidth() / 8);
+}
+
 int64_t SharedType::getPitchBytes() const {
+  if (isTma())
+    return getTmaBytes(getSwizzle());
   int64_t chunks = getColumns() *
                    (getElementType().getIntOrFloatBitWidth() / 8) / chunkBytes;
   if (getSwizzle() == Swizzle::Padded)
@@ -221,6 +246,78 @@ int64_t SharedType::getPitchBytes() const {
   return chunks * chunkBytes;
 }
 
+int64_t SharedType::getAlignment() const {
+  // The swizzle repeats after eight rows of a panel.
+  return isTma() ? 8 * getPitchBytes() : 128;
+}
+
 int64_t SharedType::getSlotBytes() const {
-  return llvm::alignTo(getRows() * getPitchBytes(), 128);
+  int64_t panels = getColumns() / getPanelColumns();
+  return llvm::alignTo(panels * getPanelBytes(), getAlignment());
+}
+
+//===----------------------------------------------------------------------===//
+// TensorMapType and BarrierType
+//===----------------------------------------------------------------------===//
+
+Type TensorMapType::parse(AsmParser &parser) {
+  SmallVector<int64_t> shape;
+  Type elementType;
+  SMLoc location = parser.getCurrentLocation();
+  if (parser.parseLess() || parseShape(parser, shape, elementType) ||
+      parser.parseComma())
+    return {};
+  FailureOr<Swizzle> swizzle =
+      parseKeyword<Swizzle>(parser, "swizzle", symbolizeSwizzle);
+  if (failed(swizzle) || parser.parseGreater())
+    return {};
+  return TensorMapType::getChecked([&] { return parser.emitError(location); },
+                                   parser.getContext(), shape, elementType,
+                                   *swizzle);
+}
+
+void TensorMapType::print(AsmPrinter &printer) const {
+  printer << '<';
+  printShape(printer, getShape(), getElementType());
+  printer << ", " << stringifySwizzle(getSwizzle()) << '>';
+}
+
+LogicalResult
+TensorMapType::verify(function_ref<InFlightDiagnostic()> emitError,
+                      ArrayRef<int64_t> shape, Type elementType,
+                      Swizzle swizzle) {
+  if (shape.size() < 2 || shape.size() > 5)
+    return emitError() << "tensor_map: the box has " << shape.size()
+                       << " dimensions, expected 2 to 5";
+  for (auto [dim, size] : llvm::enumerate(shape))
+    if (size < 1 || size > 256)
+      return emitError() << "tensor_map: size " << size << " of dimension "
+                         << dim << ", expected 1 to 256";
+  if (!elementType.isF16() && !elementType.isBF16())
+    return emitError() << "tensor_map: element type " << elementType
+                       << ", expected f16 or bf16";
+  int64_t panel = getTmaBytes(swizzle);
+  if (panel == 0)
+    return emitError() << "tensor_map: swizzle '" << stringifySwizzle(swizzle)
+                       << "', expected tma128, tma64 or tma32";
+  int64_t bytes = shape.back() * elementType.getIntOrFloatBitWidth() / 8;
+  if (bytes != panel)
+    return emitError() << "tensor_map: the innermost dimension has " << bytes
+                       << " bytes, expected " << panel << ", the panel of '"
+                       << stringifySwizzle(swizzle) << "'";
+  return success();
+}
+
+int64_t TensorMapType::getRows() const {
+  int64_t rows = 1;
+  for (int64_t size : getShape().drop_back())
+    rows *= size;
+  return rows;
+}
+
+LogicalResult BarrierType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                  int64_t slots) {
+  if (slots < 1 || slots > 256)
+    return emitError() << "barrier: " << slots << " slots, expected 1 to 256";
+  return success();
 }

@@ -101,7 +101,8 @@ static int64_t assignOffsets(gpu::LaunchOp launch) {
   int64_t total = 0;
   for (size_t i = 0; i < allocations.size(); ++i) {
     Allocation &current = allocations[i];
-    int64_t bytes = cast<SharedType>(current.op.getType()).getBytes();
+    auto type = cast<SharedType>(current.op.getType());
+    int64_t bytes = type.getBytes();
     auto overlaps = [&](const Allocation &other) {
       return current.begin < other.end && other.begin < current.begin + bytes;
     };
@@ -116,7 +117,7 @@ static int64_t assignOffsets(gpu::LaunchOp launch) {
       moved = false;
       for (const Allocation &other : placed)
         if (isLive(other) && overlaps(other)) {
-          current.begin = other.end;
+          current.begin = llvm::alignTo(other.end, type.getAlignment());
           moved = true;
         }
     }

@@ -21,6 +21,24 @@
 #include "na/Dialect/NAGPU/IR/NAGPUDialect.h.inc"
 #include "na/Dialect/NAGPU/IR/NAGPUEnums.h.inc"
 
+namespace mlir::nagpu {
+
+/// Bytes of a row of a panel of the TMA; 0 for the other swizzles.
+inline int64_t getTmaBytes(Swizzle swizzle) {
+  switch (swizzle) {
+  case Swizzle::Tma128:
+    return 128;
+  case Swizzle::Tma64:
+    return 64;
+  case Swizzle::Tma32:
+    return 32;
+  default:
+    return 0;
+  }
+}
+
+} // namespace mlir::nagpu
+
 #define GET_TYPEDEF_CLASSES
 #include "na/Dialect/NAGPU/IR/NAGPUTypes.h.inc"
 

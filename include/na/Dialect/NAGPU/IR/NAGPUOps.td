@@ -410,4 +410,6 @@ def NAGPU_StoreOp : NAGPU_Op<"store", [MemoryEffects<[MemWrite]>]> {
   let hasVerifier = 1;
 }
 
+include "na/Dialect/NAGPU/IR/NAGPUHopperOps.td"
+
 #endif // NA_DIALECT_NAGPU_IR_NAGPUOPS_TD

@@ -25,7 +25,10 @@ def NAGPU_Swizzle
     : I32Enum<"Swizzle", "How the rows of a shared tile lie in memory", [
         I32EnumCase<"Linear", 0, "linear">,
         I32EnumCase<"Xor", 1, "xor">,
-        I32EnumCase<"Padded", 2, "padded">]> {
+        I32EnumCase<"Padded", 2, "padded">,
+        I32EnumCase<"Tma32", 3, "tma32">,
+        I32EnumCase<"Tma64", 4, "tma64">,
+        I32EnumCase<"Tma128", 5, "tma128">]> {
   let cppNamespace = "::mlir::nagpu";
 }
 
@@ -51,6 +54,11 @@ def NAGPU_FragmentType : NAGPU_Type<"Fragment", "fragment"> {
     | `rhs` `[K, N]`, 32-bit | for `k` over `K / 8`, `j` over `N / 8`, `r` over 2: `(8 k + 4 r + t, 8 j + g)` |
     | `row` `[M]` | for `i`, `h` over 2: `(w R + 16 i + g + 8 h)`; the four lanes of equal `g` hold the same |
     | `partial_row` `[M]` | as `row`, but the value is the sum over the four lanes of equal `g` |
+
+    The accumulator of a `wgmma` of 64 rows (one warpgroup) has the layout of
+    `accumulator` with 4 warps, and its left operand in registers that of `lhs`
+    with 4 warps, so that both products share these types. In a region of
+    `nagpu.roles`, warps are counted within the warpgroup.
 
     Every warp holds the whole of an `rhs`. In 32-bit products the columns of
     an `lhs` made from an accumulator are permuted within each 8, see
@@ -97,6 +105,14 @@ def NAGPU_SharedType : NAGPU_Type<"Shared", "shared"> {
     so that under `xor` and `padded` the eight rows that a matrix load reads
     together lie in different banks. A tile starts on a multiple of 128 bytes.
 
+    `tma128`, `tma64` and `tma32` are what the tensor memory accelerator writes
+    and `wgmma` reads. The columns are cut into *panels* of `w` = 128, 64 or 32
+    bytes, one behind the other; in a panel the pitch is `w` and chunk `c` of
+    row `r` lies at chunk `r w / 16 + (c ^ f(r))` with the `f` of `xor` for
+    `n = w / 16`. The hardware takes `f` from bits of the address, so a tile
+    starts on a multiple of `8 w` bytes and has a multiple of 8 rows. Only the
+    operations of Hopper take such a tile.
+
     Example: `!nagpu.shared<2x64x128xbf16, xor>`.
   }];
   let parameters = (ins
@@ -113,9 +129,17 @@ def NAGPU_SharedType : NAGPU_Type<"Shared", "shared"> {
     /// The type of one slot of a ring; the type itself if it is none.
     SharedType getSlotType() const;
     SharedType withSwizzle(Swizzle swizzle) const;
-    /// Bytes from one row to the next.
+    /// Whether the columns lie in the panels of the TMA.
+    bool isTma() const { return getTmaBytes(getSwizzle()) != 0; }
+    /// Columns of a panel; all of them if there are no panels.
+    int64_t getPanelColumns() const;
+    /// Bytes from one panel to the next.
+    int64_t getPanelBytes() const { return getRows() * getPitchBytes(); }
+    /// Bytes from one row (of a panel) to the next.
     int64_t getPitchBytes() const;
-    /// Bytes from one slot to the next: the rows, rounded up to 128.
+    /// The multiple of bytes on which a tile starts.
+    int64_t getAlignment() const;
+    /// Bytes from one slot to the next: the rows, rounded up to the alignment.
     int64_t getSlotBytes() const;
     /// Bytes of the whole.
     int64_t getBytes() const { return getSlots() * getSlotBytes(); }

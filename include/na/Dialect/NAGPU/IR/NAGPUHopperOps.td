@@ -1,0 +1,426 @@
+//===- NAGPUHopperOps.td - nagpu on Hopper -*- tablegen -*-===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Types and operations of sm_90a: the tensor memory accelerator (TMA), barriers
+// in shared memory, products of a warpgroup, and the roles of warpgroups.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NA_DIALECT_NAGPU_IR_NAGPUHOPPEROPS_TD
+#define NA_DIALECT_NAGPU_IR_NAGPUHOPPEROPS_TD
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+def NAGPU_TensorMapType : NAGPU_Type<"TensorMap", "tensor_map"> {
+  let summary = "How the TMA reads boxes of a tensor in global memory";
+  let description = [{
+    `!nagpu.tensor_map<BxXx..xCxT, swizzle>` is the address of a descriptor of
+    128 bytes, which the host encodes; the shape is that of the box, outermost
+    dimension first, at most 5 dimensions of at most 256. A tensor
+    `[B, X, Y, Z, H, D]` has five once heads and channels are folded: dimension
+    `h D + c` is the innermost. The innermost size of the box is one panel of
+    `swizzle` (`tma128`, `tma64` or `tma32`; see `!nagpu.shared`). What lies
+    outside the tensor is read as zeros and not written.
+
+    As an argument of a `gpu.func` kernel it is a `grid_constant` parameter that
+    holds the descriptor by value.
+
+    Example: `!nagpu.tensor_map<1x2x8x12x64xbf16, tma128>`, 192 tokens.
+  }];
+  let parameters = (ins
+    ArrayRefParameter<"int64_t", "the box, outermost dimension first">:$shape,
+    "::mlir::Type":$elementType,
+    EnumParameter<NAGPU_Swizzle>:$swizzle);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Rows of a tile that a box fills: the product of all but the channels.
+    int64_t getRows() const;
+  }];
+}
+
+def NAGPU_BarrierType : NAGPU_Type<"Barrier", "barrier"> {
+  let summary = "A ring of barriers (mbarrier) in shared memory";
+  let description = [{
+    `!nagpu.barrier<N>`: `N` barriers of 8 bytes. A barrier goes from one phase
+    to the next when the arrivals that it was initialised with have come and the
+    bytes that were announced have been copied. A wait names the parity of the
+    phase whose end it waits for: 0 for the first. A wait for parity 1 on a
+    barrier in its first phase returns at once, so that a producer that starts
+    with parity 1 finds all slots free.
+  }];
+  let parameters = (ins "int64_t":$slots);
+  let assemblyFormat = "`<` $slots `>`";
+  let genVerifyDecl = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Barriers in shared memory
+//===----------------------------------------------------------------------===//
+
+def NAGPU_MBarrierInitOp : NAGPU_Op<"mbarrier_init",
+    [MemoryEffects<[MemAlloc, MemRead, MemWrite]>]> {
+  let summary = "A ring of barriers, initialised";
+  let description = [{
+    The first thread of the CTA initialises the barriers to `arrivals` arrivals
+    a phase and makes that visible to the TMA; the other threads may use them
+    behind a `nagpu.barrier` or in `nagpu.roles`. `offset` is the byte in the
+    kernel's dynamic shared memory, set by `nagpu-assign-shared-memory`.
+
+    Example: two slots that eight warps free:
+
+    ```mlir
+    %free = nagpu.mbarrier_init arrivals 8 {offset = 98304 : i64} : !nagpu.barrier<2>
+    ```
+  }];
+  let arguments = (ins I64Attr:$arrivals, OptionalAttr<I64Attr>:$offset);
+  let results = (outs NAGPU_BarrierType:$result);
+  let assemblyFormat = "`arrivals` $arrivals attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+class NAGPU_MBarrierOp<string mnemonic>
+    : NAGPU_Op<mnemonic, [MemoryEffects<[MemRead, MemWrite]>]> {
+  let hasVerifier = 1;
+}
+
+def NAGPU_MBarrierArriveOp : NAGPU_MBarrierOp<"mbarrier_arrive"> {
+  let summary = "One arrival a warp, or of the producer";
+  let description = [{
+    In a producer of `nagpu.roles`, its thread arrives once; elsewhere the first
+    lane of every warp does, behind all lanes of the warp.
+
+    Example:
+
+    ```mlir
+    nagpu.mbarrier_arrive %free[%i] : !nagpu.barrier<2>
+    ```
+  }];
+  let arguments = (ins NAGPU_BarrierType:$barrier, Index:$index);
+  let assemblyFormat = "$barrier `[` $index `]` attr-dict `:` type($barrier)";
+}
+
+def NAGPU_MBarrierExpectTxOp : NAGPU_MBarrierOp<"mbarrier_expect_tx"> {
+  let summary = "Arrives and announces bytes that the TMA will copy";
+  let description = [{
+    One arrival, of a producer of `nagpu.roles`; the phase ends only when
+    `bytes` more bytes have been copied by `nagpu.tma_load` with this barrier.
+
+    Example:
+
+    ```mlir
+    nagpu.mbarrier_expect_tx %full[%i] bytes 49152 : !nagpu.barrier<2>
+    ```
+  }];
+  let arguments = (ins NAGPU_BarrierType:$barrier, Index:$index,
+                       I64Attr:$bytes);
+  let assemblyFormat = [{
+    $barrier `[` $index `]` `bytes` $bytes attr-dict `:` type($barrier)
+  }];
+}
+
+def NAGPU_MBarrierWaitOp : NAGPU_MBarrierOp<"mbarrier_wait"> {
+  let summary = "Waits for the end of a phase";
+  let description = [{
+    Tries until the phase of parity `parity` (0 or 1) has ended. What was
+    written before the arrivals, and what the TMA copied, may be read after it.
+
+    Example:
+
+    ```mlir
+    nagpu.mbarrier_wait %full[%i] parity %p : !nagpu.barrier<2>
+    ```
+  }];
+  let arguments = (ins NAGPU_BarrierType:$barrier, Index:$index, I32:$parity);
+  let assemblyFormat = [{
+    $barrier `[` $index `]` `parity` $parity attr-dict `:` type($barrier)
+  }];
+}
+
+def NAGPU_AdvanceOp : NAGPU_Op<"advance", [Pure]> {
+  let summary = "The next slot of a ring and its parity";
+  let description = [{
+    `(index + 1, parity)`, or `(0, 1 - parity)` behind the last of `slots`.
+
+    Example:
+
+    ```mlir
+    %i1, %p1 = nagpu.advance %i, %p in 2
+    ```
+  }];
+  let arguments = (ins Index:$index, I32:$parity, I64Attr:$slots);
+  let results = (outs Index:$nextIndex, I32:$nextParity);
+  let assemblyFormat = "$index `,` $parity `in` $slots attr-dict";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Tensor memory accelerator
+//===----------------------------------------------------------------------===//
+
+def NAGPU_TmaLoadOp : NAGPU_Op<"tma_load",
+    [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Starts to copy a box of a tensor to a shared tile";
+  let description = [{
+    Issued by a producer of `nagpu.roles`. Row `(b, x, ..)` of the tile,
+    row-major over the box without its channels, is the tensor at
+    `at` + `(b, x, ..)`; panel `p` holds the channels from `at`'s last entry
+    `+ p` times the panel's columns on. The copy counts against the bytes that
+    the barrier expects: those of the tile, whatever lies outside the tensor.
+    The channels of a tile must be of one head: beyond it lie those of the next,
+    not zeros.
+
+    Example: 192 tokens, 128 channels of head `h` from `%c = h * D` on:
+
+    ```mlir
+    nagpu.tma_load %map[%b, %x, %y, %z, %c] into %tile signal %full[%i]
+      : !nagpu.tensor_map<1x2x8x12x64xbf16, tma128>,
+        !nagpu.shared<192x128xbf16, tma128>, !nagpu.barrier<2>
+    ```
+  }];
+  let arguments = (ins NAGPU_TensorMapType:$map, Variadic<Index>:$at,
+                       NAGPU_SharedType:$dest, NAGPU_BarrierType:$barrier,
+                       Index:$index);
+  let assemblyFormat = [{
+    $map `[` $at `]` `into` $dest `signal` $barrier `[` $index `]` attr-dict
+    `:` type($map) `,` type($dest) `,` type($barrier)
+  }];
+  let hasVerifier = 1;
+}
+
+def NAGPU_TmaStoreOp : NAGPU_Op<"tma_store",
+    [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Starts to copy a shared tile to a box of a tensor";
+  let description = [{
+    The opposite of `nagpu.tma_load`, as a group of its own. Issued by the
+    producer, the first thread of each consumer warpgroup, or the first thread
+    of the CTA outside `nagpu.roles`. The writes of other threads to the tile
+    must be ordered before it: each of them executes `nagpu.proxy_fence`, and
+    all of them meet in a barrier. What lies outside the tensor is dropped.
+
+    Example:
+
+    ```mlir
+    nagpu.tma_store %tile to %map[%b, %x, %y, %z, %c]
+      : !nagpu.shared<64x128xbf16, tma128>, !nagpu.tensor_map<1x1x8x8x64xbf16, tma128>
+    ```
+  }];
+  let arguments = (ins NAGPU_SharedType:$source, NAGPU_TensorMapType:$map,
+                       Variadic<Index>:$at);
+  let assemblyFormat = [{
+    $source `to` $map `[` $at `]` attr-dict `:` type($source) `,` type($map)
+  }];
+  let hasVerifier = 1;
+}
+
+def NAGPU_TmaStoreWaitOp : NAGPU_Op<"tma_store_wait",
+    [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Waits until stores have read their tiles";
+  let description = [{
+    The thread that issued them waits until at most the `pending` youngest
+    `nagpu.tma_store` still read shared memory; others do not wait.
+
+    Example:
+
+    ```mlir
+    nagpu.tma_store_wait pending 0
+    ```
+  }];
+  let arguments = (ins I64Attr:$pending);
+  let assemblyFormat = "`pending` $pending attr-dict";
+  let hasVerifier = 1;
+}
+
+def NAGPU_ProxyFenceOp : NAGPU_Op<"proxy_fence",
+    [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Orders a thread's accesses before those of the TMA and wgmma";
+  let description = [{
+    What the thread wrote to shared memory by ordinary stores is seen by the
+    asynchronous proxy (`nagpu.tma_store`, `nagpu.wgmma`) that is ordered behind
+    this fence. Between threads a barrier is needed besides.
+
+    Example:
+
+    ```mlir
+    nagpu.proxy_fence
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
+// Products of a warpgroup
+//===----------------------------------------------------------------------===//
+
+def NAGPU_WgmmaOp : NAGPU_Op<"wgmma",
+    [MemoryEffects<[MemRead, MemWrite]>,
+     OptionalTypesMatchWith<"'acc' has the type of the result", "result", "acc",
+                            "$_self">]> {
+  let summary = "Starts acc + lhs * rhs on the matrix units of a warpgroup";
+  let description = [{
+    `wgmma.mma_async` over all of K in steps of 16, m64nNk16, f16 or bf16 to
+    f32, N a multiple of 8 up to 256. `lhs` is a shared tile `[64, K]` or a
+    fragment `64xK` of role `lhs` and 4 warps. `rhs` is a shared tile `[K, N]`,
+    or `[N, K]` with `transposed`. Both tiles lie in panels (`tma128`, `tma64`,
+    `tma32`). Without `acc` the sum starts at zero.
+
+    The result is in flight until a `nagpu.wgmma_wait` gives it back: until then
+    only a further `nagpu.wgmma` may take it, as its `acc`. Registers that the
+    product reads or adds to were written before the last `nagpu.wgmma_fence`.
+
+    Example: `Q K^T` and `P V`:
+
+    ```mlir
+    %s = nagpu.wgmma %q, %k transposed
+      : !nagpu.shared<64x128xbf16, tma128>, !nagpu.shared<176x128xbf16, tma128>
+        -> !nagpu.fragment<64x176xf32, accumulator, 4>
+    %o1 = nagpu.wgmma %p, %v, %o
+      : !nagpu.fragment<64x176xbf16, lhs, 4>, !nagpu.shared<176x128xbf16, tma128>
+        -> !nagpu.fragment<64x128xf32, accumulator, 4>
+    ```
+  }];
+  let arguments = (ins AnyTypeOf<[NAGPU_SharedType, NAGPU_FragmentType]>:$lhs,
+                       NAGPU_SharedType:$rhs, Optional<NAGPU_FragmentType>:$acc,
+                       UnitAttr:$transposed);
+  let results = (outs NAGPU_FragmentType:$result);
+  let assemblyFormat = [{
+    $lhs `,` $rhs (`,` $acc^)? (`transposed` $transposed^)? attr-dict
+    `:` type($lhs) `,` type($rhs) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def NAGPU_WgmmaFenceOp : NAGPU_Op<"wgmma_fence",
+    [MemoryEffects<[MemRead, MemWrite]>,
+     RangedTypesMatchWith<"results have the types of the values", "values",
+                          "results", "$_self">]> {
+  let summary = "Orders writes to registers before the next products";
+  let description = [{
+    Precedes each group of products. The results are the values, which products
+    read or add to from here on; a product must not take what was computed
+    behind the fence.
+
+    Example:
+
+    ```mlir
+    %o1, %p1 = nagpu.wgmma_fence(%o, %p : !nagpu.fragment<64x128xf32, accumulator, 4>,
+                                 !nagpu.fragment<64x176xbf16, lhs, 4>)
+    ```
+  }];
+  let arguments = (ins Variadic<NAGPU_FragmentType>:$values);
+  let results = (outs Variadic<NAGPU_FragmentType>:$results);
+  let assemblyFormat = "(`(` $values^ `:` type($values) `)`)? attr-dict";
+  let hasVerifier = 1;
+}
+
+def NAGPU_WgmmaCommitOp : NAGPU_Op<"wgmma_commit",
+    [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Makes a group of the products that were started";
+  let description = [{
+    Groups all `nagpu.wgmma` since the last group.
+
+    Example:
+
+    ```mlir
+    nagpu.wgmma_commit
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+def NAGPU_WgmmaWaitOp : NAGPU_Op<"wgmma_wait",
+    [MemoryEffects<[MemRead, MemWrite]>,
+     RangedTypesMatchWith<"results have the types of the values", "values",
+                          "results", "$_self">]> {
+  let summary = "Waits for groups of products and threads the sums through";
+  let description = [{
+    Waits until at most the `pending` youngest groups are in flight. The values
+    must come from older ones; the results may be read.
+
+    Example: the scores, while the product with the values goes on:
+
+    ```mlir
+    %s1 = nagpu.wgmma_wait pending 1 (%s : !nagpu.fragment<64x176xf32, accumulator, 4>)
+    ```
+  }];
+  let arguments = (ins I64Attr:$pending, Variadic<NAGPU_FragmentType>:$values);
+  let results = (outs Variadic<NAGPU_FragmentType>:$results);
+  let assemblyFormat = [{
+    `pending` $pending (`(` $values^ `:` type($values) `)`)? attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Roles of warpgroups
+//===----------------------------------------------------------------------===//
+
+def NAGPU_RolesOp : NAGPU_Op<"roles",
+    [MemoryEffects<[MemRead, MemWrite]>, SingleBlock, NoTerminator]> {
+  let summary = "Divides the CTA into a producer and consumer warpgroups";
+  let description = [{
+    The CTA has `128 (1 + groups)` threads. First all of them meet in a barrier.
+    Then the first lane of warp `i` of warpgroup 0 executes the `i`-th of the
+    (one to four) producer regions, and each of the other warpgroups executes
+    the consumer region with its number, from 0 on; warps and threads are those
+    of the warpgroup there. A thread of the producers may have
+    `producerRegisters` registers, one of the consumers `consumerRegisters`
+    (`setmaxnreg`): multiples of 8 from 24 to 240, in all at most what the CTA
+    starts with. With one consumer warpgroup there is nothing to divide, and the
+    budgets have no effect. Nothing waits at the end.
+
+    Only `nagpu.named_barrier` is a barrier in here: not all threads of the CTA
+    come to the same place. Producers have no fragments.
+
+    Example:
+
+    ```mlir
+    nagpu.roles registers(24, 240) producer {
+      nagpu.mbarrier_expect_tx %full[%c0] bytes 49152 : !nagpu.barrier<2>
+    } producer {
+    } consumers(%group in 2) {
+      nagpu.mbarrier_wait %full[%c0] parity %p0 : !nagpu.barrier<2>
+    }
+    ```
+  }];
+  let arguments = (ins I64Attr:$producerRegisters, I64Attr:$consumerRegisters,
+                       I64Attr:$groups);
+  let regions = (region SizedRegion<1>:$consumers,
+                        VariadicRegion<SizedRegion<1>>:$producers);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    int64_t getThreads() { return 128 * (1 + int64_t(getGroups())); }
+    /// The operation whose region `op` is in, if any.
+    static RolesOp getEnclosing(::mlir::Operation *op);
+    /// Whether `op` is in a producer region of one.
+    static bool isInProducer(::mlir::Operation *op);
+  }];
+}
+
+def NAGPU_NamedBarrierOp : NAGPU_Op<"named_barrier",
+    [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Waits for threads at a barrier of a number";
+  let description = [{
+    `bar.sync` of barrier `id`, 1 to 15, and `threads` threads, a multiple of
+    32. With `arrive`, the threads count but do not wait.
+
+    Example: the threads of one warpgroup:
+
+    ```mlir
+    nagpu.named_barrier %id threads 128
+    ```
+  }];
+  let arguments = (ins Index:$id, I64Attr:$threads, UnitAttr:$arrive);
+  let assemblyFormat = "(`arrive` $arrive^)? $id `threads` $threads attr-dict";
+  let hasVerifier = 1;
+}
+
+#endif // NA_DIALECT_NAGPU_IR_NAGPUHOPPEROPS_TD
