@@ -19,8 +19,13 @@
 namespace mlir::nagpu {
 
 constexpr int64_t warpSize = 32;
+constexpr int64_t warpgroupSize = 4 * warpSize;
 /// Bytes of the unit that swizzles move, and of the widest access.
 constexpr int64_t chunkBytes = 16;
+
+/// Marks assembly that all threads of a warp execute together. The translation
+/// to LLVM IR makes it `convergent`, which MLIR's operation cannot say.
+constexpr llvm::StringLiteral convergentAttrName = "nagpu.convergent";
 
 inline int64_t getElementBytes(Type type) {
   return type.getIntOrFloatBitWidth() / 8;
@@ -32,7 +37,8 @@ inline int64_t getElementBytes(Type type) {
 class ThreadBuilder : public ImplicitLocOpBuilder {
 public:
   ThreadBuilder(Operation *op, OpBuilder &builder, int64_t warps)
-      : ImplicitLocOpBuilder(op->getLoc(), builder), warps(warps) {}
+      : ImplicitLocOpBuilder(op->getLoc(), builder),
+        roles(RolesOp::getEnclosing(op)), warps(warps) {}
 
   Value constant(int64_t value, Type type = {});
   Value add(Value a, Value b);
@@ -46,7 +52,8 @@ public:
   /// `condition && (a unsigned< b)`; a null condition is true.
   Value andLess(Value condition, Value a, Value b);
 
-  /// Index in the CTA, warp, and lane of the thread (i32).
+  /// Index in the CTA (in the warpgroup if the warpgroups have roles), warp,
+  /// and lane of the thread (i32).
   Value thread();
   Value warp();
   Value lane();
@@ -78,6 +85,13 @@ public:
   /// keeps them costs three more instructions an element.
   Value exp2(Value value);
 
+  /// PTX that LLVM neither removes, moves nor duplicates into branches.
+  /// `outputs` are the types of its results, which come first among its
+  /// operands; `tied` are inputs in the registers of the last outputs.
+  SmallVector<Value> assembly(StringRef text, ValueRange inputs,
+                              ArrayRef<Type> outputs = {},
+                              ValueRange tied = {});
+
   /// Packs two scalars into a vector, and takes one out.
   Value pack(Value low, Value high);
   Value unpack(Value pair, int64_t position);
@@ -85,6 +99,8 @@ public:
 private:
   Value shuffle(Value value, Value operand, NVVM::ShflKind kind);
 
+  /// The roles of the warpgroups, if they have any.
+  RolesOp roles;
   int64_t warps;
 };
 
@@ -213,6 +229,9 @@ private:
   Value origin;
 };
 
+/// The address of a byte of the kernel's dynamic shared memory (i32).
+Value getSharedMemory(ThreadBuilder &b, int64_t offset);
+
 /// Whether the conversion knows the layout of a tensor: the channels (if it
 /// has that dimension) are static and contiguous.
 LogicalResult checkTokenMemory(Operation *op, Value memory, int64_t axes);
@@ -232,6 +251,16 @@ void populateFragmentPatterns(const TypeConverter &converter,
                               RewritePatternSet &patterns);
 void populateStorePatterns(const TypeConverter &converter,
                            RewritePatternSet &patterns);
+void populateWgmmaPatterns(const TypeConverter &converter,
+                           RewritePatternSet &patterns);
+void populateTensorMemoryPatterns(const TypeConverter &converter,
+                                  RewritePatternSet &patterns);
+
+/// Turns the tensor maps that kernels take into parameters by value, before the
+/// conversion.
+void lowerTensorMapParameters(Operation *op);
+/// Turns roles into branches, behind the conversion of what is in them.
+void lowerRoles(Operation *op);
 
 } // namespace mlir::nagpu
 

@@ -30,10 +30,12 @@ namespace {
 struct ConvertNAGPUToNVVM
     : na::impl::ConvertNAGPUToNVVMPassBase<ConvertNAGPUToNVVM> {
   void runOnOperation() override {
-    WalkResult placed = getOperation()->walk([](AllocOp op) {
-      if (op.getOffset())
+    WalkResult placed = getOperation()->walk([](Operation *op) {
+      auto alloc = dyn_cast<AllocOp>(op);
+      auto barrier = dyn_cast<MBarrierInitOp>(op);
+      if (!(alloc && !alloc.getOffset()) && !(barrier && !barrier.getOffset()))
         return WalkResult::advance();
-      op.emitOpError("has no offset in shared memory; "
+      op->emitOpError("has no offset in shared memory; "
                      "nagpu-assign-shared-memory sets it");
       return WalkResult::interrupt();
     });
@@ -50,6 +52,13 @@ struct ConvertNAGPUToNVVM
     converter.addConversion([](SharedType type) {
       return IntegerType::get(type.getContext(), 32);
     });
+    converter.addConversion([](BarrierType type) {
+      return IntegerType::get(type.getContext(), 32);
+    });
+    converter.addConversion([](TensorMapType type) {
+      return LLVM::LLVMPointerType::get(type.getContext());
+    });
+    lowerTensorMapParameters(getOperation());
     // The order of copies and waits is that of the operations.
     converter.addConversion(
         [](TokenType, SmallVectorImpl<Type> &) { return success(); });
@@ -57,6 +66,8 @@ struct ConvertNAGPUToNVVM
     ConversionTarget target(getContext());
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
     target.addIllegalDialect<NAGPUDialect>();
+    // Becomes branches when its body, which must see it, is converted.
+    target.addLegalOp<RolesOp>();
     // Bodies of maps are cloned element by element, as they are.
     target.addDynamicallyLegalOp<IndexOp, YieldOp>([](Operation *op) {
       return isa_and_nonnull<MapOp>(op->getParentOp());
@@ -67,6 +78,8 @@ struct ConvertNAGPUToNVVM
     populateProductPatterns(converter, patterns);
     populateFragmentPatterns(converter, patterns);
     populateStorePatterns(converter, patterns);
+    populateWgmmaPatterns(converter, patterns);
+    populateTensorMemoryPatterns(converter, patterns);
     scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,
                                                          target);
     populateFunctionOpInterfaceTypeConversionPattern<func::FuncOp>(patterns,
@@ -79,7 +92,12 @@ struct ConvertNAGPUToNVVM
         [&](func::ReturnOp op) { return converter.isLegal(op); });
     if (failed(applyPartialConversion(getOperation(), target,
                                       std::move(patterns))))
-      signalPassFailure();
+      return signalPassFailure();
+    lowerRoles(getOperation());
+    SmallVector<UnrealizedConversionCastOp> casts;
+    getOperation()->walk(
+        [&](UnrealizedConversionCastOp op) { casts.push_back(op); });
+    reconcileUnrealizedCasts(casts);
   }
 };
 

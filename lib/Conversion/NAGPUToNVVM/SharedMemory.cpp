@@ -8,7 +8,6 @@
 #include "Lowering.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include <map>
@@ -27,14 +26,7 @@ struct ConvertAlloc : OpConversionPattern<AllocOp> {
   matchAndRewrite(AllocOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     ThreadBuilder b(op, rewriter, 1);
-    auto space = gpu::AddressSpaceAttr::get(b.getContext(),
-                                            gpu::AddressSpace::Workgroup);
-    auto type = MemRefType::get({ShapedType::kDynamic}, b.getI8Type(),
-                                MemRefLayoutAttrInterface(), space);
-    Value memory = gpu::DynamicSharedMemoryOp::create(b, type);
-    Value address = memref::ExtractAlignedPointerAsIndexOp::create(b, memory);
-    rewriter.replaceOp(op,
-                       b.add(b.cast(address, b.getI32Type()), *op.getOffset()));
+    rewriter.replaceOp(op, getSharedMemory(b, *op.getOffset()));
     return success();
   }
 };

@@ -62,9 +62,11 @@ Value ThreadBuilder::andLess(Value condition, Value a, Value b) {
 }
 
 Value ThreadBuilder::thread() {
-  auto range = LLVM::ConstantRangeAttr::get(
-      getContext(), APInt(32, 0), APInt(32, uint64_t(warps) * warpSize));
-  return NVVM::ThreadIdXOp::create(*this, getI32Type(), range);
+  int64_t threads = roles ? roles.getThreads() : warps * warpSize;
+  auto range = LLVM::ConstantRangeAttr::get(getContext(), APInt(32, 0),
+                                            APInt(32, uint64_t(threads)));
+  Value thread = NVVM::ThreadIdXOp::create(*this, getI32Type(), range);
+  return roles ? bitAnd(thread, warpgroupSize - 1) : thread;
 }
 
 Value ThreadBuilder::warp() {
@@ -147,6 +149,51 @@ Value ThreadBuilder::exp2(Value value) {
              *this, value.getType(),
              getStringAttr("llvm.nvvm.ex2.approx.ftz.f32"), ValueRange{value})
       .getResult(0);
+}
+
+SmallVector<Value> ThreadBuilder::assembly(StringRef text, ValueRange inputs,
+                                           ArrayRef<Type> outputs,
+                                           ValueRange tied) {
+  auto letter = [](Type type) {
+    if (type.isF32())
+      return "f";
+    if (type.isInteger(1))
+      return "b";
+    return type.isInteger(32) ? "r" : "l";
+  };
+  std::string constraints;
+  auto append = [&](const Twine &constraint) {
+    constraints += ((constraints.empty() ? "" : ",") + constraint).str();
+  };
+  for (Type type : outputs)
+    append(Twine("=") + letter(type));
+  for (Value input : inputs)
+    append(letter(input.getType()));
+  for (size_t i = 0; i < tied.size(); ++i)
+    append(Twine(outputs.size() - tied.size() + i));
+  append("~{memory}");
+  SmallVector<Value> operands(inputs);
+  llvm::append_range(operands, tied);
+  SmallVector<Type> result;
+  if (outputs.size() == 1)
+    result.push_back(outputs.front());
+  else if (!outputs.empty())
+    result.push_back(LLVM::LLVMStructType::getLiteral(getContext(), outputs));
+  auto op = LLVM::InlineAsmOp::create(
+      *this, result, operands, text, constraints,
+      /*has_side_effects=*/true, /*is_align_stack=*/false,
+      LLVM::tailcallkind::TailCallKind::None,
+      LLVM::AsmDialectAttr::get(getContext(), LLVM::AsmDialect::AD_ATT),
+      ArrayAttr());
+  op->setDiscardableAttr(convergentAttrName, getUnitAttr());
+  SmallVector<Value> results;
+  if (outputs.size() == 1)
+    results.push_back(op.getResult(0));
+  else
+    for (size_t i = 0; i < outputs.size(); ++i)
+      results.push_back(
+          LLVM::ExtractValueOp::create(*this, op.getResult(0), i));
+  return results;
 }
 
 Value ThreadBuilder::pack(Value low, Value high) {

@@ -1,6 +1,7 @@
 # Reads a module with a gpu.binary that holds PTX, assembles it for the chip
 # given, and prints what ptxas says of registers and spills and how often the
-# PTX has each of the instructions that matter.
+# PTX has each of the instructions that matter; with --hopper, those of Hopper,
+# and the number of warnings.
 
 import re
 import subprocess
@@ -12,9 +13,19 @@ INSTRUCTIONS = ["ldmatrix.sync.aligned.m8n8.x4.shared.b16",
                 "cp.async.cg.shared.global.L2::128B", "ex2.approx.ftz.f32",
                 "max.f32", "cvt.rn.bf16x2.f32", "st.global.v4", "setp.nan"]
 
+HOPPER = ["wgmma.mma_async.sync.aligned.m64n176k16.f32.bf16.bf16",
+          "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16",
+          "wgmma.fence.sync.aligned", "wgmma.commit_group.sync.aligned",
+          "wgmma.wait_group.sync.aligned",
+          "cp.async.bulk.tensor.4d.shared::cluster.global"
+          ".mbarrier::complete_tx::bytes",
+          "setmaxnreg.inc.sync.aligned.u32 224",
+          "setmaxnreg.dec.sync.aligned.u32 56"]
+
 
 def main():
     chip = sys.argv[1]
+    hopper = "--hopper" in sys.argv
     text = re.search(r'assembly = "((?:[^"\\]|\\.)*)"', sys.stdin.read())[1]
     ptx = re.sub(r"\\([0-9A-Fa-f]{2})", lambda m: chr(int(m[1], 16)), text)
     ptx = ptx.rstrip("\0")
@@ -26,7 +37,10 @@ def main():
     spilled = int(re.search(r"(\d+) bytes spill stores", ran.stderr)[1])
     print(f"registers {'ok' if registers <= 255 else registers}, "
           f"spilled {spilled}")
-    for name in INSTRUCTIONS:
+    if hopper:
+        warnings = re.findall(r"warning|\(C7\d+\)|Potential", ran.stderr)
+        print(f"warnings: {len(warnings)}")
+    for name in HOPPER if hopper else INSTRUCTIONS:
         count = len(re.findall(rf"(?<![\w.]){re.escape(name)}(?![\w:])", ptx))
         print(f"{name}: {count}")
 

@@ -1,0 +1,24 @@
+//===- NAGPUTranslation.h - nagpu attributes in LLVM IR ---------*- C++ -*-===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NA_CONVERSION_NAGPUTRANSLATION_H
+#define NA_CONVERSION_NAGPUTRANSLATION_H
+
+namespace mlir {
+class DialectRegistry;
+
+namespace nagpu {
+
+/// Registers what the translation to LLVM IR does with the attributes that
+/// `convert-nagpu-to-nvvm` leaves: `nagpu.convergent` on assembly, which MLIR's
+/// operation cannot say, makes the call convergent.
+void registerTranslation(DialectRegistry &registry);
+
+} // namespace nagpu
+} // namespace mlir
+
+#endif // NA_CONVERSION_NAGPUTRANSLATION_H

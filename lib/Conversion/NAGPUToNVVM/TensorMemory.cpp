@@ -1,0 +1,314 @@
+//===- TensorMemory.cpp - TMA copies and their barriers ---------*- C++ -*-===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace mlir::nagpu;
+
+static constexpr int64_t barrierBytes = 8;
+/// The 128 bytes of a descriptor are this many i64.
+static constexpr int64_t descriptorWords = 16;
+
+Value nagpu::getSharedMemory(ThreadBuilder &b, int64_t offset) {
+  auto space =
+      gpu::AddressSpaceAttr::get(b.getContext(), gpu::AddressSpace::Workgroup);
+  auto type = MemRefType::get({ShapedType::kDynamic}, b.getI8Type(),
+                              MemRefLayoutAttrInterface(), space);
+  Value memory = gpu::DynamicSharedMemoryOp::create(b, type);
+  Value address = memref::ExtractAlignedPointerAsIndexOp::create(b, memory);
+  return b.add(b.cast(address, b.getI32Type()), offset);
+}
+
+namespace {
+
+Value isEqual(ThreadBuilder &b, Value value, int64_t constant) {
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, value,
+                               b.constant(constant));
+}
+
+/// The address of a barrier of a ring.
+Value getBarrier(ThreadBuilder &b, Value ring, Value index) {
+  return b.add(ring, b.mul(b.cast(index, b.getI32Type()), barrierBytes));
+}
+
+SmallVector<Value> castToI32(ThreadBuilder &b, ValueRange values) {
+  return llvm::map_to_vector(
+      values, [&](Value value) { return b.cast(value, b.getI32Type()); });
+}
+
+//===----------------------------------------------------------------------===//
+// Barriers
+//===----------------------------------------------------------------------===//
+
+struct ConvertMBarrierInit : OpConversionPattern<MBarrierInitOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(MBarrierInitOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    // As many warps as a CTA can have: the kernel has them by its launch.
+    ThreadBuilder b(op, rewriter, 32);
+    Value ring = getSharedMemory(b, *op.getOffset());
+    Value first = isEqual(b, b.thread(), 0);
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    int64_t slots = cast<BarrierType>(op.getResult().getType()).getSlots();
+    for (int64_t slot = 0; slot < slots; ++slot)
+      os << "@$1 mbarrier.init.shared::cta.b64 [$0+" << slot * barrierBytes
+         << "], " << int64_t(op.getArrivals()) << ";\n";
+    os << "fence.mbarrier_init.release.cluster;\nfence.proxy.async.shared::"
+          "cta;";
+    b.assembly(text, {ring, first});
+    rewriter.replaceOp(op, ring);
+    return success();
+  }
+};
+
+struct ConvertMBarrierArrive : OpConversionPattern<MBarrierArriveOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(MBarrierArriveOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ThreadBuilder b(op, rewriter, 32);
+    Value barrier = getBarrier(b, adaptor.getBarrier(), adaptor.getIndex());
+    if (RolesOp::isInProducer(op)) {
+      b.assembly("mbarrier.arrive.shared::cta.b64 _, [$0];", barrier);
+    } else {
+      NVVM::SyncWarpOp::create(b, b.constant(-1));
+      // A predicate, no branch: behind a divergent one ptxas would not know
+      // that what loops carry is the same for all lanes.
+      b.assembly("@$1 mbarrier.arrive.shared::cta.b64 _, [$0];",
+                 {barrier, isEqual(b, b.lane(), 0)});
+    }
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct ConvertMBarrierExpectTx : OpConversionPattern<MBarrierExpectTxOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(MBarrierExpectTxOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ThreadBuilder b(op, rewriter, 1);
+    b.assembly("mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], " +
+                   std::to_string(int64_t(op.getBytes())) + ";",
+               getBarrier(b, adaptor.getBarrier(), adaptor.getIndex()));
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct ConvertMBarrierWait : OpConversionPattern<MBarrierWaitOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(MBarrierWaitOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ThreadBuilder b(op, rewriter, 1);
+    b.assembly("{\n.reg .pred done;\nTRY_${:uid}:\n"
+               "mbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1;\n"
+               "@done bra DONE_${:uid};\nbra TRY_${:uid};\nDONE_${:uid}:\n}",
+               {getBarrier(b, adaptor.getBarrier(), adaptor.getIndex()),
+                adaptor.getParity()});
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct ConvertAdvance : OpConversionPattern<AdvanceOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(AdvanceOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ThreadBuilder b(op, rewriter, 1);
+    Type type = b.getIndexType();
+    Value next = b.add(adaptor.getIndex(), 1);
+    Value wraps =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::eq, next,
+                              b.constant(int64_t(op.getSlots()), type));
+    Value index = arith::SelectOp::create(b, wraps, b.constant(0, type), next);
+    Value flip = arith::ExtUIOp::create(b, b.getI32Type(), wraps);
+    rewriter.replaceOp(op, {index, b.bitXor(adaptor.getParity(), flip)});
+    return success();
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+/// `{$first,$first+1,..}`, the coordinates of a box, innermost first.
+std::string getCoordinates(int64_t first, int64_t rank) {
+  std::string text = "{";
+  for (int64_t dim = 0; dim < rank; ++dim)
+    text += (dim ? ",$" : "$") + std::to_string(first + dim);
+  return text + "}";
+}
+
+/// Calls `copy` with the address of every panel and its coordinates.
+void forEachPanel(ThreadBuilder &b, SharedType type, Value tile, ValueRange at,
+                  llvm::function_ref<void(Value, ArrayRef<Value>)> copy) {
+  SmallVector<Value> coordinates = castToI32(b, at);
+  std::reverse(coordinates.begin(), coordinates.end());
+  Value channel = coordinates.front();
+  int64_t columns = type.getPanelColumns();
+  for (int64_t panel = 0; panel < type.getColumns() / columns; ++panel) {
+    coordinates.front() = b.add(channel, panel * columns);
+    copy(b.add(tile, panel * type.getPanelBytes()), coordinates);
+  }
+}
+
+struct ConvertTmaLoad : OpConversionPattern<TmaLoadOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(TmaLoadOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ThreadBuilder b(op, rewriter, 1);
+    Value barrier = getBarrier(b, adaptor.getBarrier(), adaptor.getIndex());
+    std::string rank = std::to_string(adaptor.getAt().size());
+    std::string text =
+        "cp.async.bulk.tensor." + rank +
+        "d.shared::cluster.global.mbarrier::complete_tx::bytes [$0], [$1, " +
+        getCoordinates(3, adaptor.getAt().size()) + "], [$2];";
+    forEachPanel(b, cast<SharedType>(op.getDest().getType()), adaptor.getDest(),
+                 adaptor.getAt(), [&](Value panel, ArrayRef<Value> at) {
+                   SmallVector<Value> inputs{panel, adaptor.getMap(), barrier};
+                   llvm::append_range(inputs, at);
+                   b.assembly(text, inputs);
+                 });
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct ConvertTmaStore : OpConversionPattern<TmaStoreOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(TmaStoreOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ThreadBuilder b(op, rewriter, 32);
+    bool producer = RolesOp::isInProducer(op);
+    // One thread of the warpgroup or CTA.
+    Value first = producer ? Value() : isEqual(b, b.thread(), 0);
+    int64_t rank = adaptor.getAt().size();
+    std::string predicate =
+        producer ? "" : "@$" + std::to_string(2 + rank) + " ";
+    std::string text = predicate + "cp.async.bulk.tensor." +
+                       std::to_string(rank) +
+                       "d.global.shared::cta.bulk_group [$1, " +
+                       getCoordinates(2, rank) + "], [$0];";
+    forEachPanel(b, cast<SharedType>(op.getSource().getType()),
+                 adaptor.getSource(), adaptor.getAt(),
+                 [&](Value panel, ArrayRef<Value> at) {
+                   SmallVector<Value> inputs{panel, adaptor.getMap()};
+                   llvm::append_range(inputs, at);
+                   if (first)
+                     inputs.push_back(first);
+                   b.assembly(text, inputs);
+                 });
+    // The groups of the other threads are empty.
+    b.assembly("cp.async.bulk.commit_group;", {});
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct ConvertTmaStoreWait : OpConversionPattern<TmaStoreWaitOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(TmaStoreWaitOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ThreadBuilder b(op, rewriter, 1);
+    b.assembly("cp.async.bulk.wait_group.read " +
+                   std::to_string(int64_t(op.getPending())) + ";",
+               {});
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct ConvertProxyFence : OpConversionPattern<ProxyFenceOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(ProxyFenceOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ThreadBuilder b(op, rewriter, 1);
+    b.assembly("fence.proxy.async.shared::cta;", {});
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct ConvertNamedBarrier : OpConversionPattern<NamedBarrierOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(NamedBarrierOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ThreadBuilder b(op, rewriter, 1);
+    b.assembly((op.getArrive() ? "bar.arrive $0, " : "bar.sync $0, ") +
+                   std::to_string(int64_t(op.getThreads())) + ";",
+               b.cast(adaptor.getId(), b.getI32Type()));
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+} // namespace
+
+void nagpu::lowerTensorMapParameters(Operation *op) {
+  MLIRContext *context = op->getContext();
+  auto pointer = LLVM::LLVMPointerType::get(context);
+  auto bytes =
+      LLVM::LLVMArrayType::get(IntegerType::get(context, 64), descriptorWords);
+  op->walk([&](gpu::GPUFuncOp func) {
+    SmallVector<Type> inputs(func.getArgumentTypes());
+    OpBuilder builder = OpBuilder::atBlockBegin(&func.getBody().front());
+    for (auto [index, type] : llvm::enumerate(inputs)) {
+      if (!isa<TensorMapType>(type))
+        continue;
+      BlockArgument argument = func.getArgument(index);
+      auto cast = UnrealizedConversionCastOp::create(builder, argument.getLoc(),
+                                                     type, argument);
+      argument.replaceAllUsesExcept(cast.getResult(0), cast);
+      argument.setType(pointer);
+      type = pointer;
+      func.setArgAttr(index, LLVM::LLVMDialect::getByValAttrName(),
+                      TypeAttr::get(bytes));
+      func.setArgAttr(index, LLVM::LLVMDialect::getAlignAttrName(),
+                      builder.getI64IntegerAttr(64));
+      func.setArgAttr(index, NVVM::NVVMDialect::getGridConstantAttrName(),
+                      builder.getUnitAttr());
+    }
+    func.setFunctionType(FunctionType::get(
+        context, inputs, func.getFunctionType().getResults()));
+  });
+}
+
+void nagpu::populateTensorMemoryPatterns(const TypeConverter &converter,
+                                         RewritePatternSet &patterns) {
+  patterns
+      .add<ConvertMBarrierInit, ConvertMBarrierArrive, ConvertMBarrierExpectTx,
+           ConvertMBarrierWait, ConvertAdvance, ConvertTmaLoad, ConvertTmaStore,
+           ConvertTmaStoreWait, ConvertProxyFence, ConvertNamedBarrier>(
+          converter, patterns.getContext());
+}

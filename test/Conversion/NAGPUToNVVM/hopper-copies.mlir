@@ -1,0 +1,78 @@
+// RUN: na-opt %s -convert-nagpu-to-nvvm -canonicalize -cse | FileCheck %s
+
+// The kernel takes the descriptor by value; its threads are known, so that the
+// register budgets hold.
+// CHECK-LABEL: gpu.func @copies(
+// CHECK-SAME:    %[[MAP:[^ :]*]]: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<16 x i64>, nvvm.grid_constant}
+// CHECK-SAME:    kernel attributes {
+// CHECK-DAG:       known_block_size = array<i32: 384, 1, 1>
+// CHECK-DAG:       nvvm.minctasm = 1 : i32
+gpu.module @kernels {
+gpu.func @copies(%map: !nagpu.tensor_map<1x8x8x64xbf16, tma128>, %b: index,
+                 %x: index, %y: index, %c: index, %slot: index, %phase: i32)
+    kernel {
+  %id = arith.constant 1 : index
+  %tile = nagpu.alloc {offset = 1024 : i64} : !nagpu.shared<64x128xbf16, tma128>
+  // CHECK: llvm.inline_asm {{.*}}"@$1 mbarrier.init.shared::cta.b64 [$0+0], 1;\0A@$1 mbarrier.init.shared::cta.b64 [$0+8], 1;\0Afence.mbarrier_init.release.cluster;\0Afence.proxy.async.shared::cta;", "r,b,~{memory}"
+  %full = nagpu.mbarrier_init arrivals 1 {offset = 0 : i64} : !nagpu.barrier<2>
+  %free = nagpu.mbarrier_init arrivals 8 {offset = 16 : i64} : !nagpu.barrier<2>
+  // CHECK: gpu.barrier
+  // CHECK: %[[WG:.*]] = nvvm.shfl.sync idx
+  // CHECK: scf.if
+  // CHECK: "setmaxnreg.dec.sync.aligned.u32 24;"
+  nagpu.roles registers(24, 240) producer {
+    // CHECK: scf.if
+    // CHECK: mbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1;
+    nagpu.mbarrier_wait %free[%slot] parity %phase : !nagpu.barrier<2>
+    // CHECK: "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], 16384;", "r,~{memory}"
+    nagpu.mbarrier_expect_tx %full[%slot] bytes 16384 : !nagpu.barrier<2>
+    // Two panels of 64 rows; coordinates from the innermost on.
+    // CHECK: "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [$0], [$1, {$3,$4,$5,$6}], [$2];", "r,l,r,r,r,r,r,~{memory}" %[[TILE:[^,]*]], %[[MAP]], %[[BAR:[^,]*]], %[[C:[^,]*]], %[[Y:[^,]*]], %[[X:[^,]*]], %[[B:[^ ]*]] :
+    // CHECK: %[[C64:.*]] = arith.addi %[[C]], %c64_i32
+    // CHECK: %[[NEXT:.*]] = arith.addi %{{.*}}, %c{{[0-9]+}}_i32
+    // CHECK: cp.async.bulk.tensor.4d.shared::cluster{{.*}} %[[NEXT]], %[[MAP]], %[[BAR]], %[[C64]], %[[Y]], %[[X]], %[[B]] :
+    nagpu.tma_load %map[%b, %x, %y, %c] into %tile signal %full[%slot]
+      : !nagpu.tensor_map<1x8x8x64xbf16, tma128>,
+        !nagpu.shared<64x128xbf16, tma128>, !nagpu.barrier<2>
+  // CHECK: } else {
+  // CHECK: "setmaxnreg.inc.sync.aligned.u32 240;"
+  } consumers(%group in 2) {
+    %next, %parity = nagpu.advance %slot, %phase in 2
+    // CHECK: mbarrier.try_wait
+    nagpu.mbarrier_wait %full[%next] parity %parity : !nagpu.barrier<2>
+    // CHECK: nvvm.bar.warp.sync
+    // CHECK: "@$1 mbarrier.arrive.shared::cta.b64 _, [$0];", "r,b,~{memory}"
+    nagpu.mbarrier_arrive %free[%slot] : !nagpu.barrier<2>
+    // CHECK: "fence.proxy.async.shared::cta;"
+    nagpu.proxy_fence
+    // CHECK: "bar.sync $0, 128;"
+    nagpu.named_barrier %id threads 128
+    // CHECK: "@$6 cp.async.bulk.tensor.4d.global.shared::cta.bulk_group [$1, {$2,$3,$4,$5}], [$0];", "r,l,r,r,r,r,b,~{memory}"
+    // CHECK: cp.async.bulk.tensor.4d.global
+    // CHECK: "cp.async.bulk.commit_group;"
+    nagpu.tma_store %tile to %map[%b, %x, %y, %c]
+      : !nagpu.shared<64x128xbf16, tma128>,
+        !nagpu.tensor_map<1x8x8x64xbf16, tma128>
+    // CHECK: "cp.async.bulk.wait_group.read 0;"
+    nagpu.tma_store_wait pending 0
+    // CHECK: "bar.arrive $0, 256;"
+    nagpu.named_barrier arrive %id threads 256
+  }
+  // CHECK: gpu.return
+  gpu.return
+}
+}
+
+// Behind the last slot, the first with the other parity.
+// CHECK-LABEL: func @advance(
+// CHECK-SAME:    %[[I:.*]]: index, %[[P:.*]]: i32)
+// CHECK:         %[[N:.*]] = arith.addi %[[I]], %c1
+// CHECK:         %[[W:.*]] = arith.cmpi eq, %[[N]], %c3
+// CHECK:         %[[J:.*]] = arith.select %[[W]], %c0, %[[N]] : index
+// CHECK:         %[[F:.*]] = arith.extui %[[W]] : i1 to i32
+// CHECK:         %[[Q:.*]] = arith.xori %[[P]], %[[F]] : i32
+// CHECK:         return %[[J]], %[[Q]]
+func.func @advance(%i: index, %p: i32) -> (index, i32) {
+  %0, %1 = nagpu.advance %i, %p in 3
+  return %0, %1 : index, i32
+}
