@@ -418,8 +418,9 @@ bool RowKernelBuilder::isDead(Value memref) {
       return true;
     // Others have read it before, unless they make views of it.
     Operation *ancestor = last->getBlock()->findAncestorOpInBlock(*user);
-    return user->getNumResults() == 0 && ancestor &&
-           ancestor->isBeforeInBlock(last);
+    return llvm::none_of(user->getResultTypes(),
+                         llvm::IsaPred<BaseMemRefType>) &&
+           ancestor && ancestor->isBeforeInBlock(last);
   });
 }
 
