@@ -99,6 +99,7 @@ private:
   llvm::MapVector<Value, SmallVector<Value>> elementValues;
   llvm::MapVector<Value, Value> rowValues;
   llvm::SetVector<Value> written;
+  llvm::DenseSet<Value> loadedRows;
 };
 
 } // namespace
@@ -210,8 +211,10 @@ void RowKernelBuilder::buildThread() {
 
 Value RowKernelBuilder::loadRow(Value memref) {
   Value &value = rowValues[memref];
-  if (!value)
+  if (!value) {
     value = memref::LoadOp::create(b, memref, rowIndices);
+    loadedRows.insert(memref);
+  }
   return value;
 }
 
@@ -429,6 +432,11 @@ bool RowKernelBuilder::isDead(Value memref) {
 }
 
 void RowKernelBuilder::storeResults() {
+  // All threads of a team load the value of a row that one of them replaces.
+  if (llvm::any_of(written, [&](Value memref) {
+        return loadedRows.contains(memref) && !isDead(memref);
+      }))
+    gpu::BarrierOp::create(b);
   for (Value memref : written) {
     if (isDead(memref))
       continue;

@@ -22,6 +22,7 @@
 // CHECK-COUNT-3:   gpu.shuffle xor
 // CHECK-COUNT-7:   arith.divf
 // CHECK-NOT:       memref.load
+// CHECK-NOT:       gpu.barrier
 // CHECK:           scf.if %[[ACTIVE]] {
 // CHECK:             memref.store %{{.*}}, %[[S]][%{{.*}}, %[[LANE]]]
 // CHECK:             memref.store %{{.*}}, %[[S]][%{{.*}}, %[[NEXT]]]
@@ -77,8 +78,8 @@ func.func @softmax(%s: memref<100x49xf32>) {
 // -----
 
 // Rows shorter than a warp share it: four lanes each. The combined value gets
-// the one that was there; lane 0 stores it. Types of 16 bits are computed in
-// f32.
+// the one that was there; lane 0 stores it when all have loaded that one. Types
+// of 16 bits are computed in f32.
 // CHECK-LABEL: func @short(
 // CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<64x3xf16>, %[[Y:[a-z0-9]+]]: memref<64xf16>)
 // CHECK:         gpu.launch blocks({{.*}}) in (%{{.*}} = %c1, {{.*}}) threads(%[[T:.*]], %{{.*}}, %{{.*}}) in (%{{.*}} = %c256,
@@ -91,6 +92,7 @@ func.func @softmax(%s: memref<100x49xf32>) {
 // CHECK:           %[[INIT:.*]] = arith.extf %[[OLD]] : f16 to f32
 // CHECK:           %[[ALL:.*]] = arith.maximumf %[[INIT]], %{{.*}} : f32
 // CHECK:           %[[NEW:.*]] = arith.truncf %[[ALL]] : f32 to f16
+// CHECK:           gpu.barrier
 // CHECK:           %[[IS0:.*]] = arith.cmpi eq, %[[LANE]], %c0 : index
 // CHECK:           scf.if %[[IS0]] {
 // CHECK:             memref.store %[[NEW]], %[[Y]]
