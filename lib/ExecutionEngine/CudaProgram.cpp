@@ -11,6 +11,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SHA256.h"
 #include "llvm/Support/xxhash.h"
@@ -266,6 +267,22 @@ CudaProgram::load(const CudaCode &code, cuda::Device &device) {
   return program;
 }
 
+runtime::Error CudaProgram::checkTensor(const char *name,
+                                        const TensorBinding &tensor) const {
+  const int64_t elementBytes = getByteWidth(tensor.type);
+  int64_t bytes = elementBytes;
+  for (int64_t size : tensor.shape)
+    if (llvm::MulOverflow(bytes, size, bytes))
+      return runtime::Error::make(runtime::ErrorKind::InvalidArgument,
+                                  "argument '" + std::string(name) +
+                                      "': the size of " +
+                                      formatShape(tensor.shape) + " overflows");
+  if (bytes == 0)
+    return runtime::Error::success();
+  return getDevice().checkPointer(name, tensor.data, static_cast<size_t>(bytes),
+                                  static_cast<size_t>(elementBytes));
+}
+
 runtime::Error CudaProgram::call(
     JITModule::PackedFunction function, void **slots, cuda::StreamHandle stream,
     llvm::function_ref<void(cuda::LaunchScope &)> afterwards) const {
@@ -289,12 +306,9 @@ struct Chip {
 };
 } // namespace
 
-static constexpr Chip chips[] = {{"sm_80", 80, false},
-                                 {"sm_86", 86, false},
-                                 {"sm_87", 87, false},
-                                 {"sm_89", 89, false},
-                                 {"sm_90", 90, false},
-                                 {"sm_90a", 90, true}};
+static constexpr Chip chips[] = {{"sm_80", 80, false}, {"sm_86", 86, false},
+                                 {"sm_87", 87, false}, {"sm_89", 89, false},
+                                 {"sm_90", 90, false}, {"sm_90a", 90, true}};
 
 static int getVersion(const cuda::DeviceProperties &properties) {
   return 10 * properties.major + properties.minor;

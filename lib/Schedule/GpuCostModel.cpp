@@ -77,23 +77,27 @@ struct Resources {
 /// takes for kernels of na-to-nvvm.
 int64_t countRegisters(const GpuProblem &problem, const GridCost &grid,
                        int64_t rows, int64_t values) {
-  constexpr int64_t others = 60, perCutAxis = 12, ofDivisions = 25;
-  // Small query tiles are read once and stay in registers.
+  constexpr int64_t ofDivisions = 20, ofBias = 30;
+  // Small query tiles are read once and stay in registers; others take
+  // addresses and what is on its way.
   constexpr int64_t mostResident = 32;
   int64_t queries = rows * alignUp(problem.headDim, fragment) *
                     std::min<int64_t>(problem.operandBytes, 4) / 128;
-  if (queries > mostResident)
-    queries = 0;
+  bool resident = queries <= mostResident;
+  int64_t others = resident ? queries + 58 : 68;
+  int64_t perCutAxis = resident ? 7 : 4;
   // The scores' registers are reused for the weights in the type of values.
-  return rows * (values + grid.keys) / 32 + queries + others +
-         perCutAxis * grid.cutAxes + (grid.divides ? ofDivisions : 0);
+  // Each score that is scattered has an address.
+  int64_t scores = rows * grid.keys / 32 * (values == 0 ? 2 : 1);
+  return rows * values / 32 + scores + others + perCutAxis * grid.cutAxes +
+         (grid.divides ? ofDivisions : 0) + (problem.hasBias ? ofBias : 0);
 }
 
 /// None if the block does not fit.
 std::optional<Resources> getResources(const GpuProblem &problem,
                                       const GpuChip &chip, const GridCost &grid,
                                       const BlockShape &shape) {
-  constexpr int64_t maxRegisters = 255, maxSpilled = 45;
+  constexpr int64_t maxRegisters = 255, maxSpilled = 4;
   constexpr int64_t registersPerMultiprocessor = 64 << 10;
   constexpr int64_t reservedBytes = 1 << 10; // by the driver, per block
   if (shape.warps < 1 || grid.queries % shape.warps != 0)

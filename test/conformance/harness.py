@@ -7,6 +7,7 @@
 """Runs tests: compiled and executed by na-run, many per process; checked here."""
 
 import concurrent.futures
+import contextlib
 import dataclasses
 import json
 import multiprocessing
@@ -32,9 +33,14 @@ PIPELINES = ("naive", "unfused", "fused")
 # Multiply-adds per second and thread, roughly, to plan and to limit the time.
 SPEED = {"naive": 5e8, "unfused": 6e9, "fused": 2e10}
 
-# Bytes of attention weights from which on few programs run on a GPU at a time.
+# Bytes of attention weights from which on few programs run on a GPU at a time,
+# and how many.
 HEAVY_BYTES = 1 << 30
 HEAVY_WORKERS = 3
+
+# Elements of inputs that a chunk of tests holds at most, in f64 in memory and in
+# files, unless it is one problem.
+CHUNK_ELEMENTS = 1 << 27
 
 
 @dataclasses.dataclass
@@ -109,6 +115,8 @@ class Settings:
     timeout: float = 600
     # Seconds of work that one process of na-run gets, roughly.
     chunk: float = 6
+    # No process starts after this time, by time.monotonic().
+    deadline: Optional[float] = None
 
 
 @dataclasses.dataclass
@@ -121,6 +129,8 @@ class Outcome:
     times: list
     # (test, remark) where the compiler says what it could not do.
     remarks: list = dataclasses.field(default_factory=list)
+    # Tests that there was no time for.
+    left: int = 0
 
 
 @dataclasses.dataclass
@@ -302,30 +312,25 @@ def _command(settings, job, folder):
     return shlex.join(words)
 
 
-def _cut(tests, limit):
-    """Cuts tests into lists of about `limit` seconds; neighbours share data."""
-    chunks, chunk, seconds, last = [], [], 0.0, None
+def _chunks(tests, limit):
+    """Cuts tests into chunks of about `limit` seconds, each of which one process
+    runs; neighbours share data."""
+    chunks, chunk, seconds, elements, last = [], [], 0.0, 0, None
     for test in tests:
         data = test.jobs[0].data
-        if chunk and data is not last and seconds > limit:
-            chunks.append((seconds, chunk))
-            chunk, seconds = [], 0.0
+        more = 0
+        if data is not last:
+            types = data.problem.input_types().values()
+            more = sum(int(np.prod(shape)) for shape, _ in types)
+            if chunk and (seconds > limit or elements + more > CHUNK_ELEMENTS):
+                chunks.append((seconds, chunk))
+                chunk, seconds, elements = [], 0.0, 0
         chunk.append(test)
         seconds += test.seconds()
+        elements += more
         last = data
     if chunk:
         chunks.append((seconds, chunk))
-    return chunks
-
-
-def _chunks(tests, settings):
-    """Cuts tests into chunks, each of which one process runs."""
-    light, heavy = [], []
-    for test in tests:
-        (heavy if any(job.is_heavy() for job in test.jobs) else light).append(test)
-    # The memory of a device holds a few heavy ones, so a few workers get all.
-    total = sum(test.seconds() for test in heavy)
-    chunks = _cut(heavy, total / HEAVY_WORKERS) + _cut(light, settings.chunk)
     # The longest first, so that no worker ends long after the others.
     chunks.sort(key=lambda c: -c[0])
     return [chunk for _, chunk in chunks]
@@ -338,20 +343,36 @@ _work = None
 
 def _run_numbered(index):
     settings, chunks = _work
+    if settings.deadline and time.monotonic() > settings.deadline:
+        return Outcome(0, [], [], left=len(chunks[index]))
     return _run_chunk(settings, chunks[index])
 
 
 def run_tests(settings, tests, report):
     """Runs all tests; calls `report(failure)` for each failure as it comes."""
     global _work  # pylint: disable=global-statement
-    chunks = _chunks(tests, settings)
+    light, heavy = [], []
+    for test in tests:
+        (heavy if any(job.is_heavy() for job in test.jobs) else light).append(test)
+    heavy_chunks = _chunks(heavy, settings.chunk)
+    chunks = heavy_chunks + _chunks(light, settings.chunk)
     _work = settings, chunks
     context = multiprocessing.get_context("fork")
     total = Outcome(0, [], [])
     start = shown = time.monotonic()
     sys.stdout.flush()
-    with concurrent.futures.ProcessPoolExecutor(settings.workers, context) as pool:
-        futures = {pool.submit(_run_numbered, i): i for i in range(len(chunks))}
+    few = min(HEAVY_WORKERS, settings.workers, len(heavy_chunks))
+    pools = [
+        concurrent.futures.ProcessPoolExecutor(max(count, 1), context)
+        for count in (few, settings.workers - few)
+    ]
+    with contextlib.ExitStack() as stack:
+        for pool in pools:
+            stack.enter_context(pool)
+        futures = {
+            pools[i >= len(heavy_chunks)].submit(_run_numbered, i): i
+            for i in range(len(chunks))
+        }
         for future in concurrent.futures.as_completed(futures):
             try:
                 outcome = future.result()
@@ -365,6 +386,7 @@ def run_tests(settings, tests, report):
             total.failures += outcome.failures
             total.times += outcome.times
             total.remarks += outcome.remarks
+            total.left += outcome.left
             for failure in outcome.failures:
                 report(failure)
             now = time.monotonic()

@@ -337,6 +337,12 @@ def parse_arguments():
         help="print the N slowest tests of each part",
     )
     parser.add_argument(
+        "--minutes",
+        type=float,
+        metavar="M",
+        help="start nothing after so many minutes; what is left fails the run",
+    )
+    parser.add_argument(
         "--json", metavar="FILE", help="write the results there, failures included"
     )
     parser.add_argument(
@@ -395,8 +401,10 @@ def main():
         record["failures"].append({"test": failure.name, "message": failure.message})
 
     print(f"seed {options.seed}")
-    passed = failed = 0
+    passed = failed = left = 0
     begin = time.monotonic()
+    if options.minutes is not None:
+        settings.deadline = begin + 60 * options.minutes
     remarks = collections.Counter()
     for part in options.parts:
         tests = makers[part]()
@@ -413,6 +421,7 @@ def main():
         start = time.monotonic()
         print(f"{part}: {len(tests)} tests", flush=True)
         outcome = run_tests(settings, tests, report)
+        left += outcome.left
         passed += outcome.count - len(outcome.failures)
         failed += len(outcome.failures)
         for seconds, name in sorted(outcome.times, reverse=True)[: options.slowest]:
@@ -429,6 +438,7 @@ def main():
         record.update(
             passed=passed,
             failed=failed,
+            not_run=left,
             seconds=round(time.monotonic() - begin, 1),
             remarks=dict(remarks),
         )
@@ -436,8 +446,9 @@ def main():
             json.dump(record, file, indent=1)
             file.write("\n")
     if not options.list:
-        print(f"{passed} passed, {failed} failed")
-    return 1 if failed or not (passed or options.list) else 0
+        not_run = f", {left} not run" if left else ""
+        print(f"{passed} passed, {failed} failed{not_run}")
+    return 1 if failed or left or not (passed or options.list) else 0
 
 
 if __name__ == "__main__":

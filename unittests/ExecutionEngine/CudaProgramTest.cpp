@@ -198,6 +198,33 @@ TEST_F(CudaProgramTest, AFailureIsAValueAndTheNextCallIsRight) {
   EXPECT_EQ(arguments.result(7), 28.0f);
 }
 
+TEST_F(CudaProgramTest, TensorsThatCannotBeArgumentsAreNamed) {
+  std::shared_ptr<CudaProgram> program = load();
+  auto second = cuda::Device::get(1);
+  ASSERT_TRUE(second);
+  auto here = device->allocate(64), elsewhere = (*second)->allocate(64);
+  ASSERT_TRUE(here && elsewhere);
+  int64_t local[8];
+  int64_t fits[] = {2, 8}, tooMuch[] = {17}, none[] = {0, 8},
+          huge[] = {1ll << 40, 1ll << 40};
+  char *data = static_cast<char *>(here->data());
+  auto kindOf = [&](void *pointer, ArrayRef<int64_t> shape) {
+    return program->checkTensor("q", {ElementType::F32, shape, pointer}).kind();
+  };
+  using Kind = runtime::ErrorKind;
+  EXPECT_EQ(kindOf(data, fits), Kind::None);
+  EXPECT_EQ(kindOf(data, tooMuch), Kind::OutOfBounds);
+  EXPECT_EQ(kindOf(data, huge), Kind::InvalidArgument);
+  EXPECT_EQ(kindOf(data + 2, ArrayRef(fits).take_front(1)),
+            Kind::MisalignedPointer);
+  EXPECT_EQ(kindOf(nullptr, fits), Kind::NullPointer);
+  EXPECT_EQ(kindOf(nullptr, none), Kind::None);
+  EXPECT_EQ(kindOf(local, fits), Kind::NotDeviceMemory);
+  EXPECT_EQ(kindOf(elsewhere->data(), fits), Kind::WrongDevice);
+  (void)elsewhere->free();
+  EXPECT_FALSE((*second)->close());
+}
+
 TEST_F(CudaProgramTest, ManyThreadsCallOneProgram) {
   std::shared_ptr<CudaProgram> program = load();
   JITModule::PackedFunction main =

@@ -136,6 +136,8 @@ TEST_F(FakeDriver, EveryFailingCallIsAnErrorAndTheNextCallWorks) {
           d.fillAsync(x, 1, 256, *stream), d.fill32Async(x, 1, 64, *stream)})
       if (error)
         return error;
+    if (Error error = d.keepFreedMemory(1 << 20))
+      return error;
     Expected<MemoryInfo> info = d.memoryInfo();
     if (!info)
       return info.error();
@@ -167,17 +169,38 @@ TEST_F(FakeDriver, EveryFailingCallIsAnErrorAndTheNextCallWorks) {
   Error error = everything();
   ASSERT_FALSE(error) << error.message();
 
-  const char *const symbols[] = {
-      "cuCtxGetCurrent",      "cuCtxPushCurrent_v2",    "cuCtxSynchronize",
-      "cuMemAlloc_v2",        "cuMemAllocAsync",        "cuMemHostAlloc",
-      "cuMemGetInfo_v2",      "cuMemcpyHtoD_v2",        "cuMemcpyDtoH_v2",
-      "cuMemcpyDtoD_v2",      "cuMemcpyHtoDAsync_v2",   "cuMemcpyDtoHAsync_v2",
-      "cuMemcpyDtoDAsync_v2", "cuMemsetD8_v2",          "cuMemsetD8Async",
-      "cuMemsetD32Async",     "cuPointerGetAttributes", "cuStreamCreate",
-      "cuStreamWaitEvent",    "cuStreamSynchronize",    "cuEventCreate",
-      "cuEventRecord",        "cuEventQuery",           "cuEventSynchronize",
-      "cuEventElapsedTime",   "cuModuleLoadDataEx",     "cuModuleGetFunction",
-      "cuFuncGetAttribute",   "cuFuncSetAttribute",     "cuLaunchKernel"};
+  const char *const symbols[] = {"cuCtxGetCurrent",
+                                 "cuCtxPushCurrent_v2",
+                                 "cuCtxSynchronize",
+                                 "cuMemAlloc_v2",
+                                 "cuMemAllocAsync",
+                                 "cuMemHostAlloc",
+                                 "cuMemGetInfo_v2",
+                                 "cuMemcpyHtoD_v2",
+                                 "cuMemcpyDtoH_v2",
+                                 "cuMemcpyDtoD_v2",
+                                 "cuMemcpyHtoDAsync_v2",
+                                 "cuMemcpyDtoHAsync_v2",
+                                 "cuMemcpyDtoDAsync_v2",
+                                 "cuMemsetD8_v2",
+                                 "cuMemsetD8Async",
+                                 "cuMemsetD32Async",
+                                 "cuPointerGetAttributes",
+                                 "cuStreamCreate",
+                                 "cuStreamWaitEvent",
+                                 "cuStreamSynchronize",
+                                 "cuEventCreate",
+                                 "cuEventRecord",
+                                 "cuEventQuery",
+                                 "cuEventSynchronize",
+                                 "cuEventElapsedTime",
+                                 "cuModuleLoadDataEx",
+                                 "cuModuleGetFunction",
+                                 "cuFuncGetAttribute",
+                                 "cuFuncSetAttribute",
+                                 "cuLaunchKernel",
+                                 "cuDeviceGetDefaultMemPool",
+                                 "cuMemPoolSetAttribute"};
   for (const char *symbol : symbols) {
     fakeFail(symbol, 999);
     error = everything();

@@ -209,6 +209,12 @@ FAKE(cuMemAllocAsync, (DeviceAddress * out, size_t bytes, StreamHandle),
      return allocate(out, bytes);)
 FAKE(cuMemFreeAsync, (DeviceAddress address, StreamHandle),
      return release(address);)
+FAKE(cuDeviceGetDefaultMemPool, (PoolHandle * out, DeviceId device),
+     *out = reinterpret_cast<PoolHandle>(&contexts[device]);
+     return ResultSuccess;)
+FAKE(cuMemPoolSetAttribute, (PoolHandle, int attribute, void *),
+     return attribute == PoolReleaseThreshold ? needContext()
+                                              : ResultInvalidValue;)
 FAKE(cuMemHostAlloc, (void **out, size_t bytes, unsigned),
      *out = std::malloc(bytes);
      return needContext();)

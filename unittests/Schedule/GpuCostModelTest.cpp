@@ -142,7 +142,7 @@ TEST(GpuCostModel, Resources) {
   // Accumulators, scores, others, a mask; queries of 40 registers stay in
   // shared memory.
   EXPECT_EQ(cost->registers, 255);
-  EXPECT_EQ(cost->spilled, 128 + 64 + 60 + 12 - 255);
+  EXPECT_EQ(cost->spilled, 128 + 64 + 80 + 4 - 255);
   EXPECT_EQ(cost->blocksPerMultiprocessor, 2);
   // Rows of a warp: 16 or 32. Keys: multiples of 16, 256 at most.
   EXPECT_FALSE(predictGpu(problem, chip, makeTiling({128}, {64}, 2, 2, 128)));
@@ -151,13 +151,22 @@ TEST(GpuCostModel, Resources) {
   EXPECT_FALSE(predictGpu(problem, chip, makeTiling({64}, {40}, 4, 2, 128)));
   EXPECT_FALSE(predictGpu(problem, chip, makeTiling({64}, {272}, 4, 1, 128)));
   EXPECT_FALSE(predictGpu(problem, chip, makeTiling({64}, {64}, 0, 1, 128)));
-  // 128 + 112 + 72 registers are 57 too many.
-  EXPECT_FALSE(predictGpu(problem, chip, makeTiling({128}, {112}, 4, 1, 128)));
+  // 128 + 80 + 84 registers are 37 too many.
+  EXPECT_FALSE(predictGpu(problem, chip, makeTiling({128}, {80}, 4, 1, 128)));
   // Half the rows need half; their queries stay, in 20 registers.
-  cost = predictGpu(problem, chip, makeTiling({64}, {64}, 4, 2, 128));
+  GpuTiling half = makeTiling({64}, {64}, 4, 2, 128);
+  cost = predictGpu(problem, chip, half);
   ASSERT_TRUE(cost);
-  EXPECT_EQ(cost->registers, 64 + 32 + 20 + 60 + 12);
+  EXPECT_EQ(cost->registers, 64 + 32 + 20 + 58 + 7);
   EXPECT_EQ(cost->spilled, 0);
+  // A bias takes 30, scores that go to memory one more each.
+  problem.hasBias = true;
+  EXPECT_EQ(predictGpu(problem, chip, half)->registers, 181 + 30);
+  problem.fused = problem.hasBias = false;
+  problem.valueDim = half.valueTile = 0;
+  EXPECT_EQ(predictGpu(problem, chip, half)->registers, 181 - 64 + 32);
+  problem.fused = true;
+  problem.valueDim = 128;
   // 229 KB do not fit sm_90, 93 KB fit sm_89 and 107 KB do not.
   problem.headDim = 128;
   EXPECT_FALSE(predictGpu(problem, chip, makeTiling({64}, {128}, 4, 4, 128)));
@@ -177,7 +186,7 @@ TEST(GpuCostModel, BoxesThatDivide) {
   auto predict = [&](Box keyTile) {
     return *predictGpu(problem, chip, makeTiling({16, 4}, keyTile, 4, 2, 64));
   };
-  EXPECT_EQ(predict({4, 12}).registers - predict({12, 4}).registers, 25);
+  EXPECT_EQ(predict({4, 12}).registers - predict({12, 4}).registers, 20);
   EXPECT_GT(predict({4, 12}).cycles, predict({12, 4}).cycles);
 }
 
@@ -329,7 +338,7 @@ TEST(GpuCostModel, Describes) {
                       "32 thread blocks"),
             std::string::npos)
       << text;
-  EXPECT_NE(text.find("24.0 KiB of shared memory, 124 registers (0 spilled)"),
+  EXPECT_NE(text.find("24.0 KiB of shared memory, 122 registers (0 spilled)"),
             std::string::npos)
       << text;
 }

@@ -15,6 +15,7 @@
 #ifndef NA_EXECUTIONENGINE_CUDAPROGRAM_H
 #define NA_EXECUTIONENGINE_CUDAPROGRAM_H
 
+#include "na/ExecutionEngine/Harness.h"
 #include "na/ExecutionEngine/JITModule.h"
 #include "na/Runtime/CudaLaunch.h"
 #include "na/Runtime/KernelCache.h"
@@ -73,6 +74,12 @@ public:
   ::na::cuda::KernelTable &getKernels() const { return *kernels; }
   /// How long the driver took to compile and load the kernels, in seconds.
   double getLoadTime() const { return loadTime; }
+
+  /// Whether `tensor` may be an argument: not null unless it is empty, aligned
+  /// to its elements, and all of it in memory of this device. `name` is what
+  /// errors call it. Costs a call of the driver.
+  ::na::runtime::Error checkTensor(const char *name,
+                                   const TensorBinding &tensor) const;
 
   /// Runs a function of the host module with `stream` as its stream and
   /// returns when everything is enqueued. `slots` as for PackedFunction;

@@ -47,6 +47,7 @@ struct GpuProblem : Problem {
   int64_t batchHeads = 1;
   /// Keys that every query sees beside its window.
   int64_t additionalKeys = 0;
+  bool hasBias = false;
   /// Bytes of an element of an operand in memory: 2, 4 or 8.
   int64_t operandBytes = 2;
   /// Whether there is a softmax between the products; without one, scores or

@@ -85,14 +85,12 @@ struct ConvertConvert : OpConversionPattern<ConvertOp> {
     for (int64_t index = 0; index < to.getNumRegisters(); ++index) {
       int64_t r = index % 4, k = index / 4 % steps, i = index / 4 / steps;
       if (!narrow) {
-        registers[index] =
-            source[(i * columns + k) * 4 + 2 * (r % 2) + r / 2];
+        registers[index] = source[(i * columns + k) * 4 + 2 * (r % 2) + r / 2];
         continue;
       }
       int64_t first = (i * columns + 2 * k + r / 2) * 4 + 2 * (r % 2);
-      registers[index] =
-          arith::TruncFOp::create(b, to.getRegisterType(),
-                                  b.pack(source[first], source[first + 1]));
+      registers[index] = arith::TruncFOp::create(
+          b, to.getRegisterType(), b.pack(source[first], source[first + 1]));
     }
     rewriter.replaceOpWithMultiple(op, {registers});
     return success();
@@ -121,8 +119,8 @@ struct ConvertReduce : OpConversionPattern<ReduceOp> {
       for (int64_t j = 0; j < columns; ++j) {
         for (int64_t e = 0; e < 2; ++e) {
           Value value =
-              adaptor.getSource()[((row / 2 * columns + j) * 2 + row % 2) * 2 +
-                                  e];
+              adaptor
+                  .getSource()[((row / 2 * columns + j) * 2 + row % 2) * 2 + e];
           chains[e] = chains[e] ? combine(chains[e], value) : value;
         }
       }
@@ -194,8 +192,8 @@ private:
     FragmentLayout::Position position = layout.getPosition(index, element);
     Block &body = op.getBody().front();
     IRMapping mapping;
-    for (auto [argument, input, registers] : llvm::zip_equal(
-             body.getArguments(), op.getInputs(), inputs)) {
+    for (auto [argument, input, registers] :
+         llvm::zip_equal(body.getArguments(), op.getInputs(), inputs)) {
       auto inputType = cast<FragmentType>(input.getType());
       if (inputType.isRowLike() && !type.isRowLike())
         mapping.map(argument, registers[position.row / 8]);
@@ -249,8 +247,8 @@ private:
     if (constant == 0)
       return value;
     auto flags = arith::IntegerOverflowFlagsAttr::get(
-        b.getContext(), arith::IntegerOverflowFlags::nsw |
-                            arith::IntegerOverflowFlags::nuw);
+        b.getContext(),
+        arith::IntegerOverflowFlags::nsw | arith::IntegerOverflowFlags::nuw);
     return arith::AddIOp::create(b, value, b.constant(constant), flags);
   }
 

@@ -168,8 +168,7 @@ struct Digit {
 };
 
 /// The digits of `row`, row-major over `box`.
-SmallVector<Digit> splitRow(ThreadBuilder &b, Value row,
-                            ArrayRef<int64_t> box);
+SmallVector<Digit> splitRow(ThreadBuilder &b, Value row, ArrayRef<int64_t> box);
 
 /// The tokens of one batch and head of a tensor `[B, X.., H(, D)]` in global
 /// memory.

@@ -97,8 +97,8 @@ private:
     FragmentLayout layout(type);
     Value row = b.add(layout.getWarpRow(b), b.rem(b.lane(), 16));
     Pairs pairs(b, shared, tile, row, b.div(b.lane(), 16));
-    int64_t index = 0, steps = type.getNumRegisters() /
-                               (type.getRowsPerWarp() / 16) / 4;
+    int64_t index = 0,
+            steps = type.getNumRegisters() / (type.getRowsPerWarp() / 16) / 4;
     for (int64_t i = 0; i < type.getRowsPerWarp() / 16; ++i)
       for (int64_t k = 0; k < steps; ++k)
         for (Value value :
@@ -162,9 +162,8 @@ private:
           int64_t firstRow = op.getRow() + (transposed ? inWidth : inDepth);
           int64_t firstColumn =
               op.getColumn() + (transposed ? inDepth : inWidth);
-          registers[(k * columns + j) * 2 + r] =
-              b.load(f32, address.at(firstRow, firstColumn / 4,
-                                     firstColumn % 4 * 4));
+          registers[(k * columns + j) * 2 + r] = b.load(
+              f32, address.at(firstRow, firstColumn / 4, firstColumn % 4 * 4));
         }
       }
     }
@@ -204,10 +203,9 @@ struct ConvertMma : OpConversionPattern<MmaOp> {
     int64_t columns = rhsType.getColumns() / 8;
     int64_t steps = type.getColumns() / depth;
 
-    NVVM::MMATypes operandType = elementType.isF32() ? NVVM::MMATypes::tf32
-                                 : elementType.isBF16()
-                                     ? NVVM::MMATypes::bf16
-                                     : NVVM::MMATypes::f16;
+    NVVM::MMATypes operandType = elementType.isF32()    ? NVVM::MMATypes::tf32
+                                 : elementType.isBF16() ? NVVM::MMATypes::bf16
+                                                        : NVVM::MMATypes::f16;
     Type result = LLVM::LLVMStructType::getLiteral(
         b.getContext(), SmallVector<Type>(4, b.getF32Type()));
     SmallVector<Value> lhs = getMmaOperands(b, adaptor.getLhs(), elementType);
@@ -266,9 +264,9 @@ struct ConvertFma : OpConversionPattern<FmaOp> {
         depth > step && depth % step == 0) {
       // Both operands lie along rows: a loop over them, so that the code does
       // not outgrow the instruction cache.
-      auto loop = scf::ForOp::create(
-          b, b.constant(0), b.constant(depth / step * period),
-          b.constant(period), acc);
+      auto loop = scf::ForOp::create(b, b.constant(0),
+                                     b.constant(depth / step * period),
+                                     b.constant(period), acc);
       OpBuilder::InsertionGuard insertion(b);
       b.setInsertionPointToStart(loop.getBody());
       Value offset = loop.getInductionVar();
@@ -322,8 +320,10 @@ private:
         auto lhsType = cast<FragmentType>(op.getLhs().getType());
         for (int64_t k = first; k < first + width; ++k) {
           // Lane `k % 8 / 2` of the four has it.
-          int64_t index = ((row / 2 * (lhsType.getColumns() / 8) + k / 8) * 2 +
-                           row % 2) * 2 + k % 2;
+          int64_t index =
+              ((row / 2 * (lhsType.getColumns() / 8) + k / 8) * 2 + row % 2) *
+                  2 +
+              k % 2;
           left[row].push_back(
               b.shuffle(lhs[index], b.add(laneOfGroup, k % 8 / 2)));
         }

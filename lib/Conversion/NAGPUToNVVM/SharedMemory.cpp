@@ -33,8 +33,8 @@ struct ConvertAlloc : OpConversionPattern<AllocOp> {
                                 MemRefLayoutAttrInterface(), space);
     Value memory = gpu::DynamicSharedMemoryOp::create(b, type);
     Value address = memref::ExtractAlignedPointerAsIndexOp::create(b, memory);
-    rewriter.replaceOp(
-        op, b.add(b.cast(address, b.getI32Type()), *op.getOffset()));
+    rewriter.replaceOp(op,
+                       b.add(b.cast(address, b.getI32Type()), *op.getOffset()));
     return success();
   }
 };
@@ -161,7 +161,8 @@ struct ConvertAsyncCopy : OpConversionPattern<AsyncCopyOp> {
         firstRow += first * strides[axis];
         digits.push_back({place[axis], first});
         if (first + plan.threads[axis] > box[axis])
-          inTile = b.andLess(inTile, place[axis], b.constant(box[axis] - first));
+          inTile =
+              b.andLess(inTile, place[axis], b.constant(box[axis] - first));
       }
       TokenMemory::Row source =
           memory.getRow(b, digits, b.mul(unit, accessBytes));
@@ -169,9 +170,8 @@ struct ConvertAsyncCopy : OpConversionPattern<AsyncCopyOp> {
       SmallVector<SharedAddress::Place> destinations;
       for (int64_t column = 0; column < plan.columns; ++column) {
         int64_t firstByte = column * plan.lanes * accessBytes;
-        destinations.push_back(address.locate(firstRow / 4 * 4,
-                                              firstByte / chunkBytes,
-                                              firstByte % chunkBytes));
+        destinations.push_back(address.locate(
+            firstRow / 4 * 4, firstByte / chunkBytes, firstByte % chunkBytes));
       }
       OpBuilder::InsertionGuard insertion(b);
       if (inTile && !async) {

@@ -24,10 +24,11 @@ struct ConvertStore : OpConversionPattern<StoreOp> {
       return failure();
     auto type = cast<FragmentType>(op.getSource().getType());
     ThreadBuilder b(op, rewriter, type.getWarps());
-    TokenMemory memory(b, adaptor.getDest().front(),
-                       adaptor.getBatch().front(), adaptor.getHead().front(),
-                       flatten(adaptor.getAt()), op.getBox(), op.getDilation());
-    Type elementType = cast<MemRefType>(op.getDest().getType()).getElementType();
+    TokenMemory memory(b, adaptor.getDest().front(), adaptor.getBatch().front(),
+                       adaptor.getHead().front(), flatten(adaptor.getAt()),
+                       op.getBox(), op.getDilation());
+    Type elementType =
+        cast<MemRefType>(op.getDest().getType()).getElementType();
     FragmentLayout layout(type);
     Value threadRow = layout.getThreadRow(b);
     // Of the four lanes that hold the same row, one stores it.
@@ -82,9 +83,9 @@ private:
   }
 
   /// Exchanges the row's values among its four lanes so that lane `t` holds
-  /// all 8 columns of block `j + t`, for every fourth block `j` (a transposition
-  /// of four registers of four lanes). Blocks beyond the channels repeat the
-  /// last one.
+  /// all 8 columns of block `j + t`, for every fourth block `j` (a
+  /// transposition of four registers of four lanes). Blocks beyond the channels
+  /// repeat the last one.
   static SmallVector<Value> gatherChunks(ThreadBuilder &b, FragmentType type,
                                          int64_t row, ValueRange source,
                                          int64_t channels, Type elementType) {
@@ -114,7 +115,8 @@ private:
       Value chunk =
           LLVM::PoisonOp::create(b, VectorType::get({4}, b.getI32Type()));
       for (int64_t i = 0; i < 4; ++i)
-        chunk = LLVM::InsertElementOp::create(b, chunk, parts[i], b.constant(i));
+        chunk =
+            LLVM::InsertElementOp::create(b, chunk, parts[i], b.constant(i));
       chunks.push_back(chunk);
     }
     return chunks;
@@ -151,15 +153,16 @@ private:
       int64_t index = ((row / 2 * columns + j) * 2 + row % 2) * 2;
       Value low = source[index], high = source[index + 1];
       auto at = [&](int64_t element) {
-        return b.move(pointer, target.offset + (8 * j + element) * elementBytes);
+        return b.move(pointer,
+                      target.offset + (8 * j + element) * elementBytes);
       };
       // Stores under the condition that `element` of the pair exists.
       auto guarded = [&](int64_t element, function_ref<void()> emit) {
         if (8 * j + 8 <= channels)
           return emit();
-        Value exists =
-            b.andLess({}, column, b.constant(std::max<int64_t>(
-                                      channels - 8 * j - element, 0)));
+        Value exists = b.andLess(
+            {}, column,
+            b.constant(std::max<int64_t>(channels - 8 * j - element, 0)));
         auto guard = scf::IfOp::create(b, exists, /*withElseRegion=*/false);
         OpBuilder::InsertionGuard insertion(b);
         b.setInsertionPointToStart(guard.thenBlock());

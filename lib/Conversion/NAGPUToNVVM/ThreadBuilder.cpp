@@ -89,8 +89,8 @@ Value ThreadBuilder::cast(Value value, Type type) {
 }
 
 Value ThreadBuilder::sharedPointer(Value address, int64_t offset) {
-  auto type = LLVM::LLVMPointerType::get(getContext(),
-                                         unsigned(NVVM::NVVMMemorySpace::Shared));
+  auto type = LLVM::LLVMPointerType::get(
+      getContext(), unsigned(NVVM::NVVMMemorySpace::Shared));
   Value pointer = LLVM::IntToPtrOp::create(*this, type, address);
   return move(pointer, offset);
 }
@@ -150,7 +150,8 @@ Value ThreadBuilder::exp2(Value value) {
 }
 
 Value ThreadBuilder::pack(Value low, Value high) {
-  Value pair = LLVM::PoisonOp::create(*this, VectorType::get({2}, low.getType()));
+  Value pair =
+      LLVM::PoisonOp::create(*this, VectorType::get({2}, low.getType()));
   pair = LLVM::InsertElementOp::create(*this, pair, low, constant(0));
   return LLVM::InsertElementOp::create(*this, pair, high, constant(1));
 }
@@ -247,8 +248,7 @@ SharedAddress::SharedAddress(ThreadBuilder &b, SharedType type, Value tile,
     : b(b), layout(type) {
   if (layout.mask)
     chunk = b.bitXor(chunk, layout.getXor(b, row));
-  Value offset =
-      b.add(b.mul(row, layout.pitch), b.mul(chunk, chunkBytes));
+  Value offset = b.add(b.mul(row, layout.pitch), b.mul(chunk, chunkBytes));
   if (byte)
     offset = b.add(offset, byte);
   base = b.add(tile, offset);
@@ -262,6 +262,6 @@ SharedAddress::Place SharedAddress::locate(int64_t row, int64_t chunk,
   Value &address = swizzled[low];
   if (!address)
     address = b.bitXor(base, low * chunkBytes);
-  return {address, row * layout.pitch +
-                       (chunk & ~layout.mask) * chunkBytes + byte};
+  return {address,
+          row * layout.pitch + (chunk & ~layout.mask) * chunkBytes + byte};
 }

@@ -70,8 +70,8 @@ static int64_t getOffsetDivisor(Value memory) {
   if (auto castOp = memory.getDefiningOp<memref::CastOp>())
     return getOffsetDivisor(castOp.getSource());
   auto subview = memory.getDefiningOp<memref::SubViewOp>();
-  if (!subview || failed(subview.getSourceType().getStridesAndOffset(
-                      strides, offset)))
+  if (!subview ||
+      failed(subview.getSourceType().getStridesAndOffset(strides, offset)))
     return 1;
   int64_t divisor = getOffsetDivisor(subview.getSource());
   for (auto [start, stride] :
@@ -82,8 +82,8 @@ static int64_t getOffsetDivisor(Value memory) {
     else
       factor = getKnownDivisor(cast<Value>(start));
     // A dynamic stride may be anything.
-    divisor =
-        std::gcd(divisor, ShapedType::isStatic(stride) ? factor * stride : factor);
+    divisor = std::gcd(divisor,
+                       ShapedType::isStatic(stride) ? factor * stride : factor);
   }
   return divisor;
 }
@@ -98,13 +98,12 @@ static int64_t getAlignment(Value memory, ArrayRef<int64_t> strides,
   for (int64_t dim = type.getRank() - 1 - hasChannels; dim >= 0; --dim) {
     if (type.getLayout().isIdentity()) {
       // Dynamic sizes are factors of the strides further out.
-      int64_t inner =
-          dim == type.getRank() - 1 ? 1 : type.getDimSize(dim + 1);
+      int64_t inner = dim == type.getRank() - 1 ? 1 : type.getDimSize(dim + 1);
       product *= ShapedType::isStatic(inner) ? inner : 1;
       divisor = std::gcd(divisor, product);
     } else {
-      divisor =
-          std::gcd(divisor, ShapedType::isStatic(strides[dim]) ? strides[dim] : 1);
+      divisor = std::gcd(divisor,
+                         ShapedType::isStatic(strides[dim]) ? strides[dim] : 1);
     }
   }
   int64_t bytes = divisor * getElementBytes(type.getElementType());
@@ -161,7 +160,8 @@ TokenMemory::TokenMemory(ThreadBuilder &b, Value memory, Value batch,
                          ArrayRef<int64_t> dilation)
     : dilation(dilation) {
   auto type = cast<MemRefType>(memory.getType());
-  int64_t axes = at.size(), elementBytes = getElementBytes(type.getElementType());
+  int64_t axes = at.size(),
+          elementBytes = getElementBytes(type.getElementType());
   bool hasChannels = type.getRank() == axes + 3;
   SmallVector<int64_t> strides;
   int64_t offset;
@@ -196,15 +196,15 @@ TokenMemory::TokenMemory(ThreadBuilder &b, Value memory, Value batch,
   Value bytes = b.add(multiply(b.cast(batch, wide), getStride(0)),
                       multiply(b.cast(head, wide), getStride(axes + 1)));
   if (ShapedType::isDynamic(offset))
-    bytes = b.add(bytes, b.mul(b.cast(getMetadata().getOffset(), wide),
-                               elementBytes));
+    bytes = b.add(bytes,
+                  b.mul(b.cast(getMetadata().getOffset(), wide), elementBytes));
   else
     bytes = b.add(bytes, offset * elementBytes);
   Value address = memref::ExtractAlignedPointerAsIndexOp::create(b, memory);
   auto pointerType = LLVM::LLVMPointerType::get(
       b.getContext(), unsigned(NVVM::NVVMMemorySpace::Global));
-  base = b.move(
-      LLVM::IntToPtrOp::create(b, pointerType, b.cast(address, wide)), bytes);
+  base = b.move(LLVM::IntToPtrOp::create(b, pointerType, b.cast(address, wide)),
+                bytes);
 
   for (int64_t axis = 0; axis < axes; ++axis) {
     OpFoldResult stride = getStride(axis + 1);
@@ -236,8 +236,9 @@ TokenMemory::Row TokenMemory::getRow(ThreadBuilder &b, ArrayRef<Digit> digits,
       ofThread = b.add(ofThread, b.mul(value, *step));
     } else {
       Value sum = b.add(value, digit.constant);
-      ofThread = b.add(ofThread, b.createOrFold<arith::MulIOp>(
-                                     sum, cast<Value>(steps[axis])));
+      ofThread =
+          b.add(ofThread,
+                b.createOrFold<arith::MulIOp>(sum, cast<Value>(steps[axis])));
     }
   }
   row.pointer = b.move(base, b.add(origin, ofThread));

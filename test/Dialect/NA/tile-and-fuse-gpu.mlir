@@ -35,8 +35,9 @@
 // CHECK-DAG:           %[[C]] = arith.constant 0.228
 // CHECK:               arith.select %{{.*}}, %{{.*}}, %[[SCALED]]
 // CHECK:             %[[RESCALE:.*]] = linalg.generic {{.*}} ins(%[[SHIFT]] : tensor<32xf32>) outs(%[[MAX]]
-// CHECK:               math.fma
-// CHECK-NEXT:          math.exp2
+// CHECK:               %[[BEFORE:.*]] = arith.mulf
+// CHECK-NEXT:          %[[STEP:.*]] = arith.subf %[[BEFORE]]
+// CHECK-NEXT:          math.exp2 %[[STEP]]
 // CHECK:             %[[P:.*]] = linalg.generic {indexing_maps = [#[[ROW]], #[[ID]]], iterator_types = ["parallel", "parallel"]} ins(%[[SHIFT]] : tensor<32xf32>) outs(%[[M]]
 // CHECK:             ^bb0(%[[SH:.*]]: f32, %[[X:.*]]: f32):
 // CHECK:               %[[C2:.*]] = arith.constant 0.228

@@ -106,6 +106,8 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
       if (!additionalType.isDynamicDim(1))
         problem.additionalKeys = additionalType.getDimSize(1);
     }
+    if constexpr (!std::is_same_v<OpTy, AVOp>)
+      problem.hasBias = bool(op.getBias());
     problem.operandBytes = type.getElementTypeBitWidth() / 8;
     problem.fused = heads && values;
     if (!heads)

@@ -151,7 +151,12 @@ SoftmaxState TileSoftmax::buildGPUStep(ImplicitLocOpBuilder &b, Value scores,
   Value rescale = buildGeneric(
       b, {shift}, {state.maximum}, {vector, vector}, {},
       [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
-        return {buildExponential(b, args[1], args[0])};
+        // Rounded as the shift is: while the maximum stays, this is exactly
+        // one. The residue of a multiply-add, in every step, adds up.
+        Value before =
+            arith::MulFOp::create(b, args[1], buildFloat(b, type, scale));
+        return {math::Exp2Op::create(
+            b, arith::SubFOp::create(b, before, args[0]).getResult())};
       })[0];
   Value weights = buildGeneric(
       b, {shift}, {scores}, {row, both}, {},

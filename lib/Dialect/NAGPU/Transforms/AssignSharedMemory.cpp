@@ -11,7 +11,10 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "llvm/Support/MathExtras.h"
+
+#include <limits>
 
 namespace mlir::nagpu {
 #define GEN_PASS_DEF_NAGPUASSIGNSHAREDMEMORY
@@ -48,6 +51,8 @@ namespace {
 /// Where a tile lies, and between which operations of the launch it is used.
 struct Allocation {
   AllocOp op;
+  /// Position among the allocations of the kernel.
+  size_t number;
   Operation *first = nullptr, *last = nullptr;
   int64_t begin = 0, end = 0;
 };
@@ -55,12 +60,19 @@ struct Allocation {
 
 /// Notes the uses of `value` and of what names the same memory.
 static void collectUses(Value value, Block *body, Allocation &allocation) {
+  auto note = [&](Operation *op) {
+    if (!allocation.first || op->isBeforeInBlock(allocation.first))
+      allocation.first = op;
+    if (!allocation.last || allocation.last->isBeforeInBlock(op))
+      allocation.last = op;
+  };
   for (Operation *user : value.getUsers()) {
-    Operation *ancestor = body->findAncestorOpInBlock(*user);
-    if (!allocation.first || ancestor->isBeforeInBlock(allocation.first))
-      allocation.first = ancestor;
-    if (!allocation.last || allocation.last->isBeforeInBlock(ancestor))
-      allocation.last = ancestor;
+    note(body->findAncestorOpInBlock(*user));
+    bool known = isa<NAGPUDialect>(user->getDialect()) ||
+                 isa<SelectLikeOpInterface>(user);
+    // Where it goes from there is not followed: it may live to the end.
+    if (!known)
+      note(body->getTerminator());
     for (OpResult result : user->getResults())
       if (isa<SharedType>(result.getType()))
         collectUses(result, body, allocation);
@@ -70,17 +82,21 @@ static void collectUses(Value value, Block *body, Allocation &allocation) {
 static int64_t assignOffsets(gpu::LaunchOp launch) {
   Block *body = &launch.getBody().front();
   SmallVector<Allocation> allocations;
-  for (AllocOp op : llvm::make_early_inc_range(body->getOps<AllocOp>())) {
+  SmallVector<AllocOp> allocs;
+  launch.walk([&](AllocOp op) { allocs.push_back(op); });
+  for (AllocOp op : allocs) {
     Allocation allocation;
     allocation.op = op;
+    allocation.number = allocations.size();
     collectUses(op.getResult(), body, allocation);
     if (!allocation.first)
       op.erase();
     else
       allocations.push_back(allocation);
   }
-  llvm::stable_sort(allocations, [](const Allocation &a, const Allocation &b) {
-    return a.first->isBeforeInBlock(b.first);
+  llvm::sort(allocations, [](const Allocation &a, const Allocation &b) {
+    return a.first == b.first ? a.number < b.number
+                              : a.first->isBeforeInBlock(b.first);
   });
   int64_t total = 0;
   for (size_t i = 0; i < allocations.size(); ++i) {
@@ -122,15 +138,28 @@ struct AssignSharedMemory
   using NAGPUAssignSharedMemoryBase::NAGPUAssignSharedMemoryBase;
 
   void runOnOperation() override {
+    if (limit < 0) {
+      getOperation()->emitError("nagpu-assign-shared-memory: 'limit' is ")
+          << int64_t(limit) << ", expected at least 0";
+      return signalPassFailure();
+    }
+    // The launch takes an i32.
+    int64_t most =
+        limit > 0 ? int64_t(limit) : std::numeric_limits<int32_t>::max();
     WalkResult result = getOperation()->walk([&](gpu::LaunchOp launch) {
-      if (launch.getBody().getOps<AllocOp>().empty())
+      bool uses = launch.walk([](AllocOp) { return WalkResult::interrupt(); })
+                      .wasInterrupted();
+      if (!uses)
         return WalkResult::advance();
+      if (!launch.getBody().hasOneBlock()) {
+        launch.emitError("nagpu-assign-shared-memory: body has several blocks");
+        return WalkResult::interrupt();
+      }
       assignSwizzle(launch);
       int64_t bytes = assignOffsets(launch);
-      if (limit > 0 && bytes > limit) {
+      if (bytes > most) {
         launch.emitError("nagpu-assign-shared-memory: the tiles take ")
-            << bytes << " bytes of shared memory, but a CTA can have "
-            << int64_t(limit);
+            << bytes << " bytes of shared memory, but a CTA can have " << most;
         return WalkResult::interrupt();
       }
       ImplicitLocOpBuilder b(launch.getLoc(), launch);

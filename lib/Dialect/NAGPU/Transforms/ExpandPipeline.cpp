@@ -5,14 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "na/Dialect/NAGPU/IR/NAGPU.h"
+#include "CopySlice.h"
+
 #include "na/Dialect/NAGPU/Transforms/Passes.h"
 
-#include "mlir/Analysis/SliceAnalysis.h"
-#include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
@@ -44,7 +42,7 @@ private:
   LogicalResult collect();
   void hoistCopies();
   void buildRings();
-  void sinkWaits(Operation *prologue);
+  void sinkWaits(Operation *before);
   Value constantLike(Value value, int64_t constant) {
     return arith::ConstantOp::create(
         b, b.getIntegerAttr(value.getType(), constant));
@@ -60,11 +58,12 @@ private:
   SmallVector<Load> loads;
   SmallVector<Value> rings;
   /// What the copies are computed from, in order.
-  SetVector<Operation *> slice;
+  SmallVector<Operation *> slice;
 };
 } // namespace
 
 LogicalResult PipelineExpander::collect() {
+  SetVector<Operation *> operations;
   for (AsyncCopyOp copy : loop.getBody()->getOps<AsyncCopyOp>()) {
     Load load;
     load.copy = copy;
@@ -72,17 +71,30 @@ LogicalResult PipelineExpander::collect() {
       load.commit = dyn_cast<AsyncCommitOp>(*copy.getToken().user_begin());
     if (load.commit && load.commit.getGroup().hasOneUse())
       load.wait = dyn_cast<AsyncWaitOp>(*load.commit.getGroup().user_begin());
-    if (!load.wait || load.wait.getTiles().size() != 1 ||
-        !copy.getDest().getDefiningOp<AllocOp>())
+    Value tile = copy.getDest();
+    auto isOwn = [&] {
+      return load.wait && load.commit->getBlock() == loop.getBody() &&
+             loop->isProperAncestor(load.wait) &&
+             load.commit.getTokens().size() == 1 &&
+             load.wait.getGroups().size() == 1 &&
+             load.wait.getTiles().size() == 1 &&
+             load.wait.getTiles().front() == tile &&
+             tile.getDefiningOp<AllocOp>() &&
+             llvm::all_of(tile.getUsers(), [&](Operation *user) {
+               return user == copy || user == load.wait;
+             });
+    };
+    if (!isOwn())
       return copy.emitError("nagpu-expand-pipeline: expected a copy into its "
                             "own tile, with a group and a wait of its own");
+    if (failed(collectCopySlice(copy, loop, operations)))
+      return copy.emitError("nagpu-expand-pipeline: expected a copy that "
+                            "depends on the induction variable only");
     loads.push_back(load);
-    BackwardSliceOptions options;
-    options.filter = [&](Operation *op) { return loop->isProperAncestor(op); };
-    if (failed(getBackwardSlice(copy.getOperation(), &slice, options)))
-      return failure();
   }
-  slice = topologicalSort(slice);
+  slice = operations.takeVector();
+  llvm::sort(slice,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
   return success();
 }
 
@@ -94,9 +106,8 @@ void PipelineExpander::hoistCopies() {
   rewriter.setInsertionPointToStart(loop.getBody());
   auto barrier = BarrierOp::create(rewriter, loop.getLoc());
   Operation *last = barrier;
-  for (Operation *op : slice) {
+  for (Operation *op : slice)
     rewriter.moveOpBefore(op, barrier);
-  }
   for (auto [i, load] : llvm::enumerate(loads)) {
     rewriter.moveOpAfter(load.copy, last);
     rewriter.moveOpAfter(load.commit, load.copy);
@@ -122,13 +133,14 @@ void PipelineExpander::buildRings() {
 
 static Value buildSlot(ImplicitLocOpBuilder &b, Value ring, Value slot) {
   auto type = cast<SharedType>(ring.getType());
-  Value index = arith::IndexCastOp::create(b, b.getIndexType(), slot);
+  Value index = b.createOrFold<arith::IndexCastOp>(b.getIndexType(), slot);
   return SlotOp::create(b, type.getSlotType(), ring, index);
 }
 
 void PipelineExpander::buildCopies(Value iv, Value slot) {
-  Value exists = b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::slt, iv,
-                                               loop.getUpperBound());
+  auto less = loop.getUnsignedCmp() ? arith::CmpIPredicate::ult
+                                    : arith::CmpIPredicate::slt;
+  Value exists = b.createOrFold<arith::CmpIOp>(less, iv, loop.getUpperBound());
   auto branch = scf::IfOp::create(b, exists, /*withElseRegion=*/false);
   {
     OpBuilder::InsertionGuard guard(b);
@@ -145,39 +157,74 @@ void PipelineExpander::buildCopies(Value iv, Value slot) {
   AsyncCommitOp::create(b, ValueRange());
 }
 
+/// Whether the operation does the same behind the copies of the prologue: it
+/// has no effects, or reads shared tiles only.
+static bool canSink(Operation *op) {
+  return isa<LdMatrixOp, FmaOp>(op) || isMemoryEffectFree(op);
+}
+
+/// Adds to `users` what is computed before `loop`, in its block, from the
+/// results of `op`. Fails if some of that has to stay where it is.
+static LogicalResult collectUsers(Operation *op, scf::ForOp loop,
+                                  SetVector<Operation *> &users) {
+  for (Operation *user : op->getUsers()) {
+    // A loop in between, say, reads the tile in its body.
+    Operation *ancestor = loop->getBlock()->findAncestorOpInBlock(*user);
+    if (!ancestor->isBeforeInBlock(loop))
+      continue;
+    if (!canSink(ancestor))
+      return failure();
+    if (users.insert(ancestor) && failed(collectUsers(ancestor, loop, users)))
+      return failure();
+  }
+  return success();
+}
+
 /// Tiles loaded before the loop are waited for together with its first ones.
-void PipelineExpander::sinkWaits(Operation *prologue) {
+/// `before` is an operation of the prologue or the loop itself.
+void PipelineExpander::sinkWaits(Operation *before) {
   SmallVector<AsyncWaitOp> waits;
   for (Operation &op : *loop->getBlock()) {
-    if (&op == prologue)
+    if (&op == before)
       break;
-    if (auto wait = dyn_cast<AsyncWaitOp>(op);
-        wait && wait.getPending() == 0 && !wait.getGroups().empty())
+    if (auto wait = dyn_cast<AsyncWaitOp>(op); wait && wait.getPending() == 0 &&
+                                               !wait.getGroups().empty() &&
+                                               !wait.getTiles().empty())
       waits.push_back(wait);
   }
   for (AsyncWaitOp wait : waits) {
     SetVector<Operation *> users;
-    ForwardSliceOptions options;
-    options.filter = [&](Operation *op) {
-      return op->getBlock() == loop->getBlock() && op->isBeforeInBlock(loop);
-    };
-    getForwardSlice(wait.getOperation(), &users, options);
-    // A loop in between reads the tile: it has the wait where it needs it.
-    if (llvm::any_of(users,
-                     [](Operation *op) { return op->getNumRegions() != 0; }))
+    if (failed(collectUsers(wait, loop, users)))
       continue;
-    users = topologicalSort(users);
+    SmallVector<Operation *> ordered = users.takeVector();
+    llvm::sort(ordered, [](Operation *a, Operation *b) {
+      return a->isBeforeInBlock(b);
+    });
     rewriter.moveOpBefore(wait, loop);
-    for (Operation *user : users)
+    for (Operation *user : ordered)
       rewriter.moveOpBefore(user, loop);
+    // The groups of the prologue are the youngest.
     wait.setPending(stages - 1);
   }
+}
+
+/// Whether the loop runs several times in a kernel.
+static bool isRepeated(scf::ForOp loop) {
+  Operation *parent = loop->getParentOp();
+  while (parent && !isa<gpu::LaunchOp>(parent)) {
+    if (isa<LoopLikeOpInterface>(parent))
+      return true;
+    parent = parent->getParentOp();
+  }
+  return false;
 }
 
 LogicalResult PipelineExpander::run() {
   if (failed(collect()))
     return failure();
   loop->removeAttr("nagpu.stages");
+  if (loads.empty())
+    return success();
   if (stages == 1) {
     hoistCopies();
     return success();
@@ -185,19 +232,19 @@ LogicalResult PipelineExpander::run() {
   buildRings();
 
   b.setInsertionPoint(loop);
-  Type i32 = b.getI32Type();
-  Operation *before = nullptr;
+  Operation *before = loop->getPrevNode();
+  // The prologue fills slots that the last run of the loop has read.
+  if (isRepeated(loop))
+    BarrierOp::create(b);
   for (int64_t stage = 0; stage + 1 < stages; ++stage) {
     Value lower = loop.getLowerBound();
     Value ahead = b.createOrFold<arith::MulIOp>(
         loop.getStep(), constantLike(loop.getStep(), stage));
     Value iv = b.createOrFold<arith::AddIOp>(lower, ahead);
     Value slot = arith::ConstantOp::create(b, b.getI32IntegerAttr(stage));
-    if (!before)
-      before = slot.getDefiningOp();
     buildCopies(iv, slot);
   }
-  sinkWaits(before);
+  sinkWaits(before ? before->getNextNode() : &loop->getBlock()->front());
 
   // The slot of an iteration runs round the ring.
   b.setInsertionPoint(loop);
@@ -250,7 +297,6 @@ LogicalResult PipelineExpander::run() {
   for (BarrierOp barrier :
        llvm::make_early_inc_range(loop.getBody()->getOps<BarrierOp>()))
     rewriter.eraseOp(barrier);
-  (void)i32;
   return success();
 }
 
@@ -264,14 +310,15 @@ struct ExpandPipeline : nagpu::impl::NAGPUExpandPipelineBase<ExpandPipeline> {
     });
     IRRewriter rewriter(&getContext());
     for (scf::ForOp loop : loops) {
-      int64_t stages =
-          loop->getAttrOfType<IntegerAttr>("nagpu.stages").getInt();
-      if (stages < 1) {
+      Attribute attribute = loop->getAttr("nagpu.stages");
+      auto stages = dyn_cast<IntegerAttr>(attribute);
+      if (!stages || !stages.getType().isSignlessInteger(64) ||
+          stages.getInt() < 1 || stages.getInt() > maxStages) {
         loop.emitError("nagpu-expand-pipeline: 'nagpu.stages' is ")
-            << stages << ", expected at least 1";
+            << attribute << ", expected 1 to " << maxStages << " : i64";
         return signalPassFailure();
       }
-      if (failed(PipelineExpander(loop, stages, rewriter).run()))
+      if (failed(PipelineExpander(loop, stages.getInt(), rewriter).run()))
         return signalPassFailure();
     }
   }

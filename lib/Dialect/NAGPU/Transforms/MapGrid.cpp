@@ -23,6 +23,8 @@ using namespace mlir;
 static constexpr int64_t warpSize = 32;
 /// Rows of one block of a matrix instruction.
 static constexpr int64_t blockRows = 16;
+/// As many as share the matrix units of an SM.
+static constexpr int64_t defaultWarps = 4;
 
 static bool isTileOp(Operation *op) {
   return op->getName().getStringRef().starts_with("na.tile.");
@@ -49,8 +51,11 @@ static FailureOr<int64_t> getWarps(scf::ForallOp loop) {
   if (auto schedule =
           loop->getAttrOfType<mlir::na::ScheduleAttr>("na.schedule"))
     warps = schedule.getWarps();
-  if (warps == 0)
-    warps = std::clamp<int64_t>(queries / blockRows, 1, 4);
+  if (warps == 0) {
+    warps = std::clamp<int64_t>(queries / blockRows, 1, defaultWarps);
+    while (warps > 1 && queries % (blockRows * warps) != 0)
+      --warps;
+  }
   if (queries == 0 || queries % (blockRows * warps) != 0)
     return loop.emitError("nagpu-map-grid: query tile has ")
            << queries << " queries, expected a multiple of "
@@ -59,10 +64,24 @@ static FailureOr<int64_t> getWarps(scf::ForallOp loop) {
   return warps;
 }
 
-static LogicalResult mapToGrid(scf::ForallOp loop, RewriterBase &rewriter) {
-  FailureOr<int64_t> warps = getWarps(loop);
-  if (failed(warps))
-    return failure();
+/// Refuses loops of another form than the grid of `na-tile-and-fuse`.
+static LogicalResult verifyForm(scf::ForallOp loop) {
+  if (loop.getNumResults() != 0)
+    return loop.emitError("nagpu-map-grid: expected a loop without results, "
+                          "got ")
+           << loop.getNumResults();
+  if (!loop.isNormalized())
+    return loop.emitError(
+        "nagpu-map-grid: expected a loop from 0 in steps of 1");
+  if (loop->getParentOfType<scf::ForallOp>() ||
+      loop->getParentOfType<gpu::LaunchOp>())
+    return loop.emitError(
+        "nagpu-map-grid: expected a loop outside of kernels and their grids");
+  return success();
+}
+
+static void mapToGrid(scf::ForallOp loop, int64_t warps,
+                      RewriterBase &rewriter) {
   ImplicitLocOpBuilder b(loop.getLoc(), rewriter);
   SmallVector<OpFoldResult> extents = loop.getMixedUpperBound();
   Value one = arith::ConstantIndexOp::create(b, 1);
@@ -70,7 +89,7 @@ static LogicalResult mapToGrid(scf::ForallOp loop, RewriterBase &rewriter) {
   for (OpFoldResult extent : extents)
     grid = b.createOrFold<arith::MulIOp>(
         grid, getValueOrCreateConstantIndexOp(b, b.getLoc(), extent));
-  Value threads = arith::ConstantIndexOp::create(b, *warps * warpSize);
+  Value threads = arith::ConstantIndexOp::create(b, warps * warpSize);
   auto launch = gpu::LaunchOp::create(b, grid, one, one, threads, one, one);
   if (Attribute schedule = loop->getAttr("na.schedule"))
     launch->setAttr("na.schedule", schedule);
@@ -91,7 +110,6 @@ static LogicalResult mapToGrid(scf::ForallOp loop, RewriterBase &rewriter) {
   b.setInsertionPointToEnd(&launch.getBody().front());
   gpu::TerminatorOp::create(b);
   rewriter.eraseOp(loop);
-  return success();
 }
 
 namespace {
@@ -105,9 +123,13 @@ struct MapGrid : nagpu::impl::NAGPUMapGridBase<MapGrid> {
     });
     IRRewriter rewriter(&getContext());
     for (scf::ForallOp loop : loops) {
-      rewriter.setInsertionPoint(loop);
-      if (failed(mapToGrid(loop, rewriter)))
+      if (failed(verifyForm(loop)))
         return signalPassFailure();
+      FailureOr<int64_t> warps = getWarps(loop);
+      if (failed(warps))
+        return signalPassFailure();
+      rewriter.setInsertionPoint(loop);
+      mapToGrid(loop, *warps, rewriter);
     }
   }
 };

@@ -11,6 +11,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace mlir::nagpu {
 #define GEN_PASS_DEF_NAGPUNARROWINDEX
@@ -32,9 +33,18 @@ static Value castTo(ImplicitLocOpBuilder &b, Value value, Type type) {
   return arith::IndexCastOp::create(b, type, value);
 }
 
+/// Whether the value is no constant that 32 bits cannot hold.
+static bool canNarrow(Value value) {
+  std::optional<int64_t> constant = getConstantIntValue(value);
+  return !constant || llvm::isInt<32>(*constant);
+}
+
 static bool isIndexArithmetic(Operation *op) {
   if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ConstantOp>(op) ||
       op->getName().getDialectNamespace() != "arith")
+    return false;
+  // The other result is the upper half, which depends on the width.
+  if (op->getNumResults() != 1 || !llvm::all_of(op->getOperands(), canNarrow))
     return false;
   auto isIndex = [](Type type) { return type.isIndex(); };
   return llvm::any_of(op->getOperandTypes(), isIndex) ||
@@ -59,7 +69,9 @@ static void narrow(Operation *op) {
 }
 
 static void narrow(scf::ForOp loop) {
-  if (!loop.getInductionVar().getType().isIndex())
+  if (!loop.getInductionVar().getType().isIndex() ||
+      !canNarrow(loop.getLowerBound()) || !canNarrow(loop.getUpperBound()) ||
+      !canNarrow(loop.getStep()))
     return;
   ImplicitLocOpBuilder b(loop.getLoc(), loop);
   Type i32 = b.getI32Type();

@@ -5,13 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CopySlice.h"
+
 #include "na/Dialect/NA/IR/NA.h"
-#include "na/Dialect/NAGPU/IR/NAGPU.h"
 #include "na/Dialect/NAGPU/Transforms/Passes.h"
 
-#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace mlir::nagpu {
 #define GEN_PASS_DEF_NAGPUSCHEDULEPIPELINE
@@ -21,23 +20,36 @@ namespace mlir::nagpu {
 using namespace mlir;
 using namespace mlir::nagpu;
 
-/// Whether what the copy needs can be computed in another iteration: from the
-/// induction variable and from outside, without effects.
-static bool isMovable(AsyncCopyOp copy, scf::ForOp loop) {
-  SetVector<Operation *> slice;
-  BackwardSliceOptions options;
-  options.filter = [&](Operation *op) { return loop->isProperAncestor(op); };
-  options.inclusive = true;
-  if (failed(getBackwardSlice(copy.getOperation(), &slice, options)))
-    return false;
-  for (Operation *op : slice) {
-    if (op != copy && !isMemoryEffectFree(op))
-      return false;
-    for (Value operand : op->getOperands())
-      if (llvm::is_contained(loop.getRegionIterArgs(), operand))
-        return false;
+/// Tiles in flight where neither the option nor the schedule says: one that is
+/// read, one that is loaded.
+static constexpr int64_t defaultStages = 2;
+
+LogicalResult mlir::nagpu::collectCopySlice(AsyncCopyOp copy, scf::ForOp loop,
+                                            SetVector<Operation *> &slice) {
+  SmallVector<Operation *> worklist = {copy};
+  while (!worklist.empty()) {
+    Operation *user = worklist.pop_back_val();
+    WalkResult result = user->walk([&](Operation *op) {
+      for (Value operand : op->getOperands()) {
+        if (operand.getParentBlock() != loop.getBody())
+          continue;
+        Operation *producer = operand.getDefiningOp();
+        if (!producer) {
+          if (operand != loop.getInductionVar())
+            return WalkResult::interrupt();
+          continue;
+        }
+        if (!isMemoryEffectFree(producer))
+          return WalkResult::interrupt();
+        if (slice.insert(producer))
+          worklist.push_back(producer);
+      }
+      return WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      return failure();
   }
-  return true;
+  return success();
 }
 
 namespace {
@@ -46,9 +58,9 @@ struct SchedulePipeline
   using NAGPUSchedulePipelineBase::NAGPUSchedulePipelineBase;
 
   void runOnOperation() override {
-    if (stages < 0 || stages > 8) {
+    if (stages < 0 || stages > maxStages) {
       getOperation()->emitError("nagpu-schedule-pipeline: 'stages' is ")
-          << stages << ", expected 0 to 8";
+          << int64_t(stages) << ", expected 0 to " << maxStages;
       return signalPassFailure();
     }
     getOperation()->walk([&](gpu::LaunchOp launch) {
@@ -58,11 +70,12 @@ struct SchedulePipeline
           schedule && depth == 0)
         depth = schedule.getStages();
       if (depth == 0)
-        depth = 2;
+        depth = defaultStages;
       launch.walk([&](scf::ForOp loop) {
         auto copies = loop.getBody()->getOps<AsyncCopyOp>();
         if (!copies.empty() && llvm::all_of(copies, [&](AsyncCopyOp copy) {
-              return isMovable(copy, loop);
+              SetVector<Operation *> slice;
+              return succeeded(collectCopySlice(copy, loop, slice));
             }))
           loop->setAttr("nagpu.stages",
                         Builder(&getContext()).getI64IntegerAttr(depth));

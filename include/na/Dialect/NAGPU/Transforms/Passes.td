@@ -20,7 +20,8 @@ def NAGPUMapGrid : Pass<"nagpu-map-grid"> {
     in the L2 cache. The threads of a CTA are those that the schedule of the
     operation (`na.schedule` on the loop) asks for.
 
-    Errors: a query tile whose rows are no multiple of 16 times the warps.
+    Errors: a query tile whose rows are no multiple of 16 times the warps; a
+    loop with results, of other steps than 1, or inside another one.
   }];
   let dependentDialects = ["::mlir::gpu::GPUDialect"];
 }
@@ -53,7 +54,8 @@ def NAGPUNarrowIndex : Pass<"nagpu-narrow-index"> {
     Inside `gpu.launch`, arithmetic on `index` values becomes arithmetic on
     i32; a GPU has no 64-bit integer units. Tiled programs compute positions
     and numbers of tiles only, which are below 2^31 (`na-tile-and-fuse` leaves
-    longer axes to the naive lowering); addresses are formed later.
+    longer axes to the naive lowering); addresses are formed later. What reads
+    a constant that 32 bits cannot hold keeps its width.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
@@ -66,10 +68,12 @@ def NAGPUSchedulePipeline : Pass<"nagpu-schedule-pipeline"> {
     must depend on the induction variable only. With one stage the copies of an
     iteration are issued together at its start, and each is waited for where
     its tile is read first.
+
+    Errors: `stages` outside 0 to 64.
   }];
   let options = [
     Option<"stages", "stages", "int64_t", "0",
-           "Tiles in flight, instead of the schedule's">];
+           "Tiles in flight, at most 64 (0: as the schedule says, or 2)">];
 }
 
 def NAGPUExpandPipeline : Pass<"nagpu-expand-pipeline"> {
@@ -80,6 +84,12 @@ def NAGPUExpandPipeline : Pass<"nagpu-expand-pipeline"> {
     before the loop, and iteration `j` waits for its tiles, then issues the
     copies of iteration `j + S - 1`, whose slots everybody has left behind.
     Waits for tiles that were loaded before the loop move behind the prologue.
+    A loop inside another one begins with a barrier, since its prologue fills
+    slots that its last run has read. With `S = 1`, the copies of an iteration
+    are issued together at its start, behind a barrier.
+
+    Errors: `nagpu.stages` outside 1 to 64; a copy that depends on more than
+    the induction variable, or that shares its tile, its group or its wait.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
@@ -94,7 +104,8 @@ def NAGPUAssignSharedMemory : Pass<"nagpu-assign-shared-memory"> {
     share memory, behind a barrier. The launch gets the total as its dynamic
     shared memory.
 
-    Errors: more bytes than `limit`, the most that a CTA of the chip can have.
+    Errors: more bytes than `limit`, the most that a CTA of the chip can have; a
+    body of several blocks.
   }];
   let options = [
     Option<"limit", "limit", "int64_t", "0",
