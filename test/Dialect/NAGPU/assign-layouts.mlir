@@ -190,6 +190,48 @@ func.func @not_resident(%q: memref<1x64x1x256xf16>, %w: memref<1x64x1x5xf32>) {
 
 // -----
 
+// What a loop has in registers is not read again behind it.
+// CHECK-LABEL: func @resident_behind_loop
+// CHECK:         %[[A:.*]] = nagpu.ldmatrix %{{.*}} -> <16x16xf16, lhs, 1>
+// CHECK:         scf.for
+// CHECK:           nagpu.mma %[[A]],
+// CHECK:         }
+// CHECK-NOT:     lhs, 1>{{$}}
+// CHECK:         nagpu.mma %[[A]],
+#mk = affine_map<(d0, d1, d2) -> (d0, d2)>
+#nk = affine_map<(d0, d1, d2) -> (d1, d2)>
+#mn = affine_map<(d0, d1, d2) -> (d0, d1)>
+func.func @resident_behind_loop(%q: memref<1x64x1x16xf16>) {
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  gpu.launch blocks(%b, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c32, %sy = %c1, %sz = %c1) {
+    %f0 = arith.constant 0.0 : f32
+    %empty = tensor.empty() : tensor<16x16xf16>
+    %qt = na.tile.load %q[%b, %b] at(%b) box [16] dilation [1] into %empty
+      : memref<1x64x1x16xf16>, tensor<16x16xf16> -> tensor<16x16xf16>
+    %s0 = tensor.empty() : tensor<16x16xf32>
+    %s1 = linalg.fill ins(%f0 : f32) outs(%s0 : tensor<16x16xf32>) -> tensor<16x16xf32>
+    %r = scf.for %i = %b to %c32 step %c1 iter_args(%acc = %s1) -> (tensor<16x16xf32>) {
+      %kt = na.tile.load %q[%b, %b] at(%i) box [16] dilation [1] into %empty
+        : memref<1x64x1x16xf16>, tensor<16x16xf16> -> tensor<16x16xf16>
+      %s = linalg.contract indexing_maps = [#mk, #nk, #mn]
+        ins(%qt, %kt : tensor<16x16xf16>, tensor<16x16xf16>) outs(%acc : tensor<16x16xf32>) -> tensor<16x16xf32>
+      scf.yield %s : tensor<16x16xf32>
+    }
+    %kt = na.tile.load %q[%b, %b] at(%c1) box [16] dilation [1] into %empty
+      : memref<1x64x1x16xf16>, tensor<16x16xf16> -> tensor<16x16xf16>
+    %s = linalg.contract indexing_maps = [#mk, #nk, #mn]
+      ins(%qt, %kt : tensor<16x16xf16>, tensor<16x16xf16>) outs(%r : tensor<16x16xf32>) -> tensor<16x16xf32>
+    na.tile.store %s into %q[%b, %b] at(%b) box [16] dilation [1]
+      : tensor<16x16xf32>, memref<1x64x1x16xf16>
+    gpu.terminator
+  }
+  return
+}
+
+// -----
+
 // Rows of 10 channels begin on multiples of 4 bytes only, and those of a view
 // with a dynamic offset on any element; what the view is made of is assumed to
 // be aligned that much. Without a known layout nothing is assumed.

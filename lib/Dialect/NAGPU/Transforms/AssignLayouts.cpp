@@ -366,19 +366,19 @@ Value LayoutAssigner::getLhsSlice(Value tile, int64_t column, int64_t depth) {
   auto load = [&](int64_t column) {
     return LdMatrixOp::create(b, sliceType, tile, 0, column, false, false);
   };
+  if (auto it = resident.find(tile); it != resident.end())
+    return it->second[column / depth];
   int64_t registers = sliceType.getNumRegisters() * columns / depth;
   bool invariant =
       !loops.empty() && tile.getParentRegion() == &launch.getBody();
   if (!invariant || registers > residentRegisters)
     return load(column);
-  auto [it, inserted] = resident.try_emplace(tile);
-  if (inserted) {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointAfterValue(tile);
-    for (int64_t k = 0; k < columns; k += depth)
-      it->second.push_back(load(k));
-  }
-  return it->second[column / depth];
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointAfterValue(tile);
+  SmallVector<Value> &slices = resident[tile];
+  for (int64_t k = 0; k < columns; k += depth)
+    slices.push_back(load(k));
+  return slices[column / depth];
 }
 
 /// acc + lhs * rhs, or lhs * rhs^T with `transposed`. `rhs` is a shared tile,
