@@ -77,7 +77,7 @@ struct Resources {
 /// takes for kernels of na-to-nvvm.
 int64_t countRegisters(const GpuProblem &problem, const GridCost &grid,
                        int64_t rows, int64_t values) {
-  constexpr int64_t ofDivisions = 20, ofBias = 30;
+  constexpr int64_t ofDivisions = 20, ofBias = 70;
   // Small query tiles are read once and stay in registers; others take
   // addresses and what is on its way.
   constexpr int64_t mostResident = 32;

@@ -53,8 +53,14 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
   template <typename OpTy>
   LogicalResult select(OpTy op, Value tokens, Value rows, Value heads,
                        Value values, Value additional = Value()) {
-    if (op.getSchedule())
-      return success();
+    if (ScheduleAttr schedule = op.getScheduleAttr()) {
+      // Tiles for a GPU run on a CPU too, but not the other way around.
+      if (schedule.isForGPU() || target == "cpu")
+        return success();
+      op.emitRemark("na-select-schedule: the schedule is for '")
+          << schedule.getTarget() << "'; replaced by one for '" << target
+          << "'";
+    }
     WindowAttr window = op.getWindow();
     if (failed(checkTile(op, "query-tile", queryTile)) ||
         failed(checkTile(op, "key-tile", keyTile)))
