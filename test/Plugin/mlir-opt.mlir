@@ -13,9 +13,9 @@
 // RUN: FileCheck %s --check-prefix=CPU --input-file=%t.cpu.mlir
 // RUN: na-opt %s -na-to-cpu="mode=fused parallel=false" | diff - %t.cpu.mlir
 
-// RUN: mlir-opt %s %plugin_options --pass-pipeline="builtin.module(na-to-nvvm{mode=fused chip=sm_90a})" -o %t.nvvm.mlir
-// RUN: FileCheck %s --check-prefix=NVVM --input-file=%t.nvvm.mlir
-// RUN: na-opt %s -na-to-nvvm="mode=fused chip=sm_90a" | diff - %t.nvvm.mlir
+// RUN: mlir-opt %s %plugin_options --pass-pipeline="builtin.module(na-to-nvvm{mode=fused chip=sm_90a})" | FileCheck %s --check-prefix=NVVM
+// RUN: mlir-opt %s %plugin_options --pass-pipeline="builtin.module(na-to-nvvm-kernels{mode=fused chip=sm_90a})" -o %t.kernels.mlir
+// RUN: na-opt %s -na-to-nvvm-kernels="mode=fused chip=sm_90a" | diff - %t.kernels.mlir
 
 // DIALECT: na.attention ins({{.*}}) window(<size = [5]>)
 
