@@ -9,9 +9,12 @@
 
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
+#include "mlir/Target/LLVMIR/Dialect/All.h"
 
 void mlir::na::registerAllDialects(DialectRegistry &registry) {
   registerNADialects(registry);
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
+  // gpu-module-to-binary for GPUs other than ours.
+  registerAllGPUToLLVMIRTranslations(registry);
 }
