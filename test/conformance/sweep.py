@@ -133,6 +133,10 @@ def tests(pipelines, seed, count):
         if gpu and rng.random() < 0.15:
             # Values in chunks, of which the last overlaps the one before.
             problem = problem.replace(value_dim=int(rng.integers(257, 600)))
+        if gpu and problem.dtype in ("bf16", "f16") and problem.value_dim < 8:
+            # Weights are rounded to the type of the values: a row of a few
+            # channels that cancel has no relative accuracy.
+            problem = problem.replace(value_dim=problem.value_dim + 8)
         data = Data(problem, [seed, 8, number])
         job = Job(data, pipeline, *tiles, threads=int(rng.integers(1, 4)))
         job.schedule_target = gpu

@@ -16,6 +16,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/bit.h"
 
 namespace mlir::na {
 #define GEN_PASS_DEF_NATILETOLOOPSPASS
@@ -139,8 +140,14 @@ public:
       b.setInsertionPointToStart(loop.getBody());
       body(b, loop.getInductionVar(), width);
     }
-    if (full < channels)
-      body(b, arith::ConstantIndexOp::create(b, full), channels - full);
+    while (full < channels) {
+      int64_t rest = channels - full;
+      // LLVM's code generator does not know odd vectors of narrow floats.
+      if (tileType.getIntOrFloatBitWidth() < 32)
+        rest = llvm::bit_floor(uint64_t(rest));
+      body(b, arith::ConstantIndexOp::create(b, full), rest);
+      full += rest;
+    }
   }
 
   Value loadWhole(ImplicitLocOpBuilder &b, SmallVector<Value> token,

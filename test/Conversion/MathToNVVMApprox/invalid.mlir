@@ -13,3 +13,11 @@ func.func @scalable(%x: vector<[4]xf32>) -> vector<[4]xf32> {
   %0 = math.rsqrt %x : vector<[4]xf32>
   return %0 : vector<[4]xf32>
 }
+
+// -----
+
+func.func @unknown(%x: f32) -> f32 {
+  // expected-error @+1 {{'math.tan' op math-to-nvvm-approx: is a function that the GPU has no instruction for}}
+  %0 = math.tan %x : f32
+  return %0 : f32
+}

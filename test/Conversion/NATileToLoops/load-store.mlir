@@ -32,6 +32,20 @@ func.func @load(%q: memref<1x9x7x2x20xbf16>, %t: memref<6x20xf32>, %b: index,
   return
 }
 
+// Narrow floats have no odd vectors: 25 channels are 16, 8 and 1.
+// CHECK-LABEL: func @narrow
+// CHECK:         vector.load %{{.*}}%c0] : memref<1x9x2x25xbf16>, vector<16xbf16>
+// CHECK:         vector.store %{{.*}}%c0] : memref<6x25xbf16>, vector<16xbf16>
+// CHECK:         vector.load %{{.*}}%c16] : memref<1x9x2x25xbf16>, vector<8xbf16>
+// CHECK:         memref.load %{{.*}}%c24] : memref<1x9x2x25xbf16>
+// CHECK:         return
+func.func @narrow(%q: memref<1x9x2x25xbf16>, %t: memref<6x25xbf16>, %b: index,
+                  %h: index, %x: index) {
+  na.tile.load %q[%b, %h] at(%x) box [6] dilation [1] into %t
+    : memref<1x9x2x25xbf16>, memref<6x25xbf16>
+  return
+}
+
 // A store skips the tokens outside, and rounds.
 // CHECK-LABEL: func @store
 // CHECK:         scf.for %[[I:.*]] = %c0 to %c6 step %c1

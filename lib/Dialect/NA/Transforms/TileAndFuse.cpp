@@ -64,6 +64,8 @@ private:
 } // namespace
 
 void AttentionTiler::run(RewriterBase &rewriter) {
+  if (form.isGPU() && isEmpty(op.getOutput()))
+    return rewriter.eraseOp(op);
   int64_t heads =
       cast<MemRefType>(op.getQuery().getType()).getDimSize(grid.getRank() + 1);
   scf::ForallOp loop =

@@ -114,6 +114,8 @@ static void tileAV(AVOp op, RewriterBase &rewriter) {
   int64_t queries = grid.getNumQueries(), keys = grid.getNumKeys();
   int64_t channels = shapeOf(op.getValue()).back();
   int64_t valueTile = form.getValueTile(channels);
+  if (form.isGPU() && isEmpty(op.getOutput()))
+    return rewriter.eraseOp(op);
 
   scf::ForallOp loop = grid.buildGrid(
       rewriter, op.getLoc(), heads, {channels, valueTile},

@@ -28,8 +28,7 @@ using namespace mlir;
 using namespace mlir::nagpu;
 
 static constexpr int64_t warpSize = 32;
-/// Tiles have a multiple of so many rows and columns, whatever their type.
-static constexpr int64_t blockExtent = 16;
+static constexpr int64_t maxThreads = 1024;
 /// An operand of at most so many registers a thread is kept in them over the
 /// loops, instead of being read from shared memory in every iteration.
 static constexpr int64_t residentRegisters = 32;
@@ -67,18 +66,25 @@ SmallVector<Value> mlir::nagpu::buildDigits(ImplicitLocOpBuilder &b, Value lane,
   return digits;
 }
 
-FragmentType LayoutAssigner::getFragmentType(RankedTensorType type) {
-  if (type.getRank() == 1)
-    return FragmentType::get(b.getContext(), type.getShape(),
-                             type.getElementType(), Role::Row, warps);
+FragmentType LayoutAssigner::getFragmentType(Operation *op,
+                                             RankedTensorType type) {
+  auto emitError = [&] {
+    return op->emitError("nagpu-assign-layouts: no fragment for ")
+           << type << ": ";
+  };
+  if (!type.hasStaticShape() || type.getRank() < 1 || type.getRank() > 2) {
+    emitError() << "expected one or two static dimensions";
+    return {};
+  }
   Type elementType = type.getElementType();
-  if (elementType.getIntOrFloatBitWidth() == 16)
+  if (type.getRank() == 1)
+    return FragmentType::getChecked(emitError, b.getContext(), type.getShape(),
+                                    elementType, Role::Row, warps);
+  if (elementType.isF16() || elementType.isBF16())
     elementType = b.getF32Type();
-  return FragmentType::get(
-      b.getContext(),
-      {type.getDimSize(0),
-       int64_t(llvm::alignTo(type.getDimSize(1), blockExtent))},
-      elementType, Role::Accumulator, warps);
+  int64_t shape[] = {type.getDimSize(0), padColumns(type.getDimSize(1))};
+  return FragmentType::getChecked(emitError, b.getContext(), ArrayRef(shape),
+                                  elementType, Role::Accumulator, warps);
 }
 
 /// Bytes, at most 16, that divide the distance of any two rows of channels, as
@@ -86,7 +92,10 @@ FragmentType LayoutAssigner::getFragmentType(RankedTensorType type) {
 static int64_t getRowAlignment(MemRefType type) {
   int64_t bytes = type.getElementTypeBitWidth() / 8;
   int64_t rows = 16;
-  auto [strides, offset] = type.getStridesAndOffset();
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (failed(type.getStridesAndOffset(strides, offset)))
+    return bytes;
   auto divide = [&](int64_t elements) {
     int64_t distance = ShapedType::isDynamic(elements) ? 1 : elements;
     rows = std::gcd(rows, distance * bytes);
@@ -184,6 +193,21 @@ LogicalResult LayoutAssigner::convert(Operation &op) {
 
 void LayoutAssigner::convertScalar(Operation &op) { b.clone(op, mapping); }
 
+LogicalResult LayoutAssigner::convertYield(Operation *yield, TypeRange types) {
+  SmallVector<Value> values;
+  for (auto [value, type] : llvm::zip_equal(yield->getOperands(), types)) {
+    Value converted =
+        isa<TensorType>(value.getType()) ? fragment(value) : scalar(value);
+    if (!converted || converted.getType() != type)
+      return yield->emitError("nagpu-assign-layouts: operand ")
+             << values.size() << " is not in registers as " << type;
+    values.push_back(converted);
+  }
+  b.setLoc(yield->getLoc());
+  scf::YieldOp::create(b, values);
+  return success();
+}
+
 LogicalResult LayoutAssigner::convertFor(scf::ForOp loop) {
   SmallVector<Value> inits;
   for (Value init : loop.getInitArgs())
@@ -215,13 +239,9 @@ LogicalResult LayoutAssigner::convertFor(scf::ForOp loop) {
     if (failed(convertBlock(*loop.getBody())))
       return failure();
     loops.pop_back();
-    if (!inits.empty()) {
-      SmallVector<Value> yields;
-      for (Value value : loop.getYieldedValues())
-        yields.push_back(isa<TensorType>(value.getType()) ? fragment(value)
-                                                          : scalar(value));
-      scf::YieldOp::create(b, yields);
-    }
+    if (!inits.empty() && failed(convertYield(loop.getBody()->getTerminator(),
+                                              ValueRange(inits).getTypes())))
+      return failure();
   }
   bind(loop.getResults(), converted.getResults());
   return success();
@@ -230,8 +250,12 @@ LogicalResult LayoutAssigner::convertFor(scf::ForOp loop) {
 LogicalResult LayoutAssigner::convertIf(scf::IfOp branch) {
   SmallVector<Type> types;
   for (Type type : branch.getResultTypes()) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    types.push_back(tensor ? Type(getFragmentType(tensor)) : type);
+    if (auto tensor = dyn_cast<RankedTensorType>(type)) {
+      type = getFragmentType(branch, tensor);
+      if (!type)
+        return failure();
+    }
+    types.push_back(type);
   }
   auto converted =
       scf::IfOp::create(b, types, scalar(branch.getCondition()),
@@ -240,14 +264,8 @@ LogicalResult LayoutAssigner::convertIf(scf::IfOp branch) {
   auto convertBranch = [&](Block *from, Block *to) -> LogicalResult {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToEnd(to);
-    if (failed(convertBlock(*from)))
-      return failure();
-    SmallVector<Value> yields;
-    for (Value value : from->getTerminator()->getOperands())
-      yields.push_back(isa<TensorType>(value.getType()) ? fragment(value)
-                                                        : scalar(value));
-    scf::YieldOp::create(b, yields);
-    return success();
+    return failure(failed(convertBlock(*from)) ||
+                   failed(convertYield(from->getTerminator(), types)));
   };
   if (failed(convertBranch(branch.thenBlock(), converted.thenBlock())) ||
       (branch.elseBlock() &&
@@ -274,15 +292,20 @@ LogicalResult LayoutAssigner::convertLoad(na::TileLoadOp op) {
   if (!tensor || op.getTransposed() || tensor.getElementType() != elementType)
     return op.emitError("nagpu-assign-layouts: a tile on a GPU is a tensor of "
                         "its source's element type, not transposed");
-  if (tensor.getDimSize(0) % blockExtent != 0)
+  if (!tensor.hasStaticShape())
+    return op.emitError("nagpu-assign-layouts: expected a tile of static "
+                        "shape, got ")
+           << tensor;
+  if (tensor.getDimSize(0) % 16 != 0)
     return op.emitError("nagpu-assign-layouts: a tile of ")
            << tensor.getDimSize(0)
-           << " tokens; matrix instructions need a multiple of " << blockExtent;
-  auto type = SharedType::get(
-      b.getContext(),
-      {tensor.getDimSize(0),
-       int64_t(llvm::alignTo(tensor.getDimSize(1), blockExtent))},
-      elementType, Swizzle::Linear);
+           << " tokens; matrix instructions need a multiple of 16";
+  auto emitError = [&] { return op.emitError("nagpu-assign-layouts: "); };
+  int64_t shape[] = {tensor.getDimSize(0), padColumns(tensor.getDimSize(1))};
+  auto type = SharedType::getChecked(emitError, b.getContext(), ArrayRef(shape),
+                                     elementType, Swizzle::Linear);
+  if (!type)
+    return failure();
   Value slot;
   {
     OpBuilder::InsertionGuard guard(b);
@@ -304,9 +327,10 @@ LogicalResult LayoutAssigner::convertLoad(na::TileLoadOp op) {
 
 LogicalResult LayoutAssigner::convertStore(na::TileStoreOp op) {
   Value source = fragment(op.getTile());
-  if (!source || op.getTransposed())
-    return op.emitError(
-        "nagpu-assign-layouts: expected a computed tile [queries, channels]");
+  if (!source || op.getTransposed() ||
+      cast<FragmentType>(source.getType()).getRole() == Role::Lhs)
+    return op.emitError("nagpu-assign-layouts: expected a computed f32 tile "
+                        "[queries, channels] or [queries]");
   StoreOp::create(b, source, scalar(op.getDest()), scalar(op.getBatch()),
                   scalar(op.getHead()), scalars(op.getAt()), op.getBox(),
                   op.getDilation());
@@ -317,9 +341,14 @@ LogicalResult LayoutAssigner::convertFill(linalg::FillOp op) {
   auto type = dyn_cast<RankedTensorType>(op.getOutputs()[0].getType());
   if (!type)
     return op.emitError("nagpu-assign-layouts: fill of a memref in a kernel");
-  FragmentType fragmentType = getFragmentType(type);
-  fragments[op.getResult(0)] =
-      SplatOp::create(b, fragmentType, scalar(op.getInputs()[0]));
+  FragmentType fragmentType = getFragmentType(op, type);
+  if (!fragmentType)
+    return failure();
+  Value value = scalar(op.getInputs()[0]);
+  if (value.getType() != fragmentType.getElementType())
+    return op.emitError("nagpu-assign-layouts: fill with ")
+           << value.getType() << ", expected " << fragmentType.getElementType();
+  fragments[op.getResult(0)] = SplatOp::create(b, fragmentType, value);
   return success();
 }
 
@@ -337,19 +366,19 @@ Value LayoutAssigner::getLhsSlice(Value tile, int64_t column, int64_t depth) {
   auto load = [&](int64_t column) {
     return LdMatrixOp::create(b, sliceType, tile, 0, column, false, false);
   };
+  if (auto it = resident.find(tile); it != resident.end())
+    return it->second[column / depth];
   int64_t registers = sliceType.getNumRegisters() * columns / depth;
   bool invariant =
       !loops.empty() && tile.getParentRegion() == &launch.getBody();
   if (!invariant || registers > residentRegisters)
     return load(column);
-  auto [it, inserted] = resident.try_emplace(tile);
-  if (inserted) {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointAfterValue(tile);
-    for (int64_t k = 0; k < columns; k += depth)
-      it->second.push_back(load(k));
-  }
-  return it->second[column / depth];
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointAfterValue(tile);
+  SmallVector<Value> &slices = resident[tile];
+  for (int64_t k = 0; k < columns; k += depth)
+    slices.push_back(load(k));
+  return slices[column / depth];
 }
 
 /// acc + lhs * rhs, or lhs * rhs^T with `transposed`. `rhs` is a shared tile,
@@ -418,6 +447,21 @@ LogicalResult LayoutAssigner::convertContract(linalg::ContractOp op) {
       !rhs || !acc)
     return op.emitError("nagpu-assign-layouts: expected a product of a tile of "
                         "queries or weights with a loaded tile");
+  auto getElement = [](Value value) {
+    return cast<ShapedType>(value.getType()).getElementType();
+  };
+  if (getElement(left) != getElement(right) ||
+      !getElement(op.getOutputs()[0]).isF32())
+    return op.emitError("nagpu-assign-layouts: a product of ")
+           << getElement(left) << " and " << getElement(right) << " in "
+           << getElement(op.getOutputs()[0])
+           << ", expected operands of one type and f32";
+  // The columns of such weights are permuted, and the rows of a transposed
+  // operand cannot be.
+  if (tf32 && transposed && isa<FragmentType>(lhs.getType()) &&
+      getElement(left).isF32())
+    return op.emitError("nagpu-assign-layouts: a product of computed tf32 "
+                        "weights with a transposed tile");
   fragments[op.getResult(0)] = buildProduct(lhs, rhs, acc, transposed);
   return success();
 }
@@ -449,6 +493,17 @@ SmallVector<Value> LayoutAssigner::cloneBody(linalg::GenericOp op,
 }
 
 LogicalResult LayoutAssigner::convertGeneric(linalg::GenericOp op) {
+  if (!op.hasPureTensorSemantics())
+    return op.emitError("nagpu-assign-layouts: elementwise operation or "
+                        "reduction on memrefs in a kernel");
+  WalkResult result = op.getBody()->walk([&](Operation *nested) {
+    return llvm::any_of(nested->getOperandTypes(),
+                        [](Type type) { return isa<TensorType>(type); })
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  if (result.wasInterrupted())
+    return op.emitError("nagpu-assign-layouts: body reads a whole tile");
   return op.getNumReductionLoops() == 0 ? convertElementwise(op)
                                         : convertReduction(op);
 }
@@ -480,13 +535,19 @@ LogicalResult LayoutAssigner::convertElementwise(linalg::GenericOp op) {
       args[position] = value;
     return args;
   };
+  for (OpOperand &init : op.getDpsInitsMutable())
+    if (!op.getMatchingIndexingMap(&init).isIdentity())
+      return op.emitError("nagpu-assign-layouts: operand ")
+             << init.getOperandNumber()
+             << " is written in another order than the loops'";
   // Rounding to 16 bits makes the left operand of a product.
   auto first = cast<RankedTensorType>(op.getResult(0).getType());
   if (op.getNumResults() == 1 && first.getRank() == 2 &&
       first.getElementType().getIntOrFloatBitWidth() == 16) {
     auto yielded = body->getTerminator()->getOperand(0);
     auto round = yielded.getDefiningOp<arith::TruncFOp>();
-    if (inputs.size() != 1 || !round || !isa<BlockArgument>(round.getIn()))
+    if (inputs.size() != 1 || !round || !isa<BlockArgument>(round.getIn()) ||
+        cast<FragmentType>(inputs[0].getType()).getRole() != Role::Accumulator)
       return op.emitError("nagpu-assign-layouts: a 16-bit tile must be a "
                           "rounded one");
     auto accumulator = cast<FragmentType>(inputs[0].getType());
@@ -498,8 +559,11 @@ LogicalResult LayoutAssigner::convertElementwise(linalg::GenericOp op) {
     return success();
   }
   SmallVector<FragmentType> types;
-  for (Type type : op.getResultTypes())
-    types.push_back(getFragmentType(cast<RankedTensorType>(type)));
+  for (Type type : op.getResultTypes()) {
+    types.push_back(getFragmentType(op, cast<RankedTensorType>(type)));
+    if (!types.back())
+      return failure();
+  }
   SmallVector<Value> results = buildMap(
       b, inputs, types, {}, [&](ImplicitLocOpBuilder &b, ValueRange values) {
         return cloneBody(op, arguments(values), b);
@@ -509,21 +573,32 @@ LogicalResult LayoutAssigner::convertElementwise(linalg::GenericOp op) {
   return success();
 }
 
-/// The combiner of a reduction whose body is one sum or maximum.
+/// The combiner of a reduction whose body is one sum or maximum of the element
+/// and the result so far.
 static std::optional<Kind> getKind(Block *body) {
-  std::optional<Kind> kind;
-  for (Operation &op : body->without_terminator()) {
-    if (isa<arith::AddFOp>(op))
-      kind = Kind::Add;
-    else if (isa<arith::MaximumFOp, arith::MaxNumFOp>(op))
-      kind = Kind::Max;
-    else if (auto compare = dyn_cast<arith::CmpFOp>(op);
-             compare && compare.getPredicate() == arith::CmpFPredicate::OGT)
-      kind = Kind::Max;
-    else if (!isa<arith::SelectOp>(op))
-      return std::nullopt;
+  Operation *yield = body->getTerminator();
+  if (body->getNumArguments() != 2 || yield->getNumOperands() != 1)
+    return std::nullopt;
+  auto combinesArguments = [&](Operation *op) {
+    Value left = op->getOperand(0), right = op->getOperand(1);
+    return left != right && is_contained(body->getArguments(), left) &&
+           is_contained(body->getArguments(), right);
+  };
+  Operation *combiner = yield->getOperand(0).getDefiningOp();
+  if (isa_and_present<arith::AddFOp>(combiner) && combinesArguments(combiner))
+    return Kind::Add;
+  if (isa_and_present<arith::MaximumFOp, arith::MaxNumFOp>(combiner) &&
+      combinesArguments(combiner))
+    return Kind::Max;
+  if (auto select = dyn_cast_if_present<arith::SelectOp>(combiner)) {
+    auto compare = select.getCondition().getDefiningOp<arith::CmpFOp>();
+    if (compare && compare.getPredicate() == arith::CmpFPredicate::OGT &&
+        combinesArguments(compare) &&
+        select.getTrueValue() == compare.getLhs() &&
+        select.getFalseValue() == compare.getRhs())
+      return Kind::Max;
   }
-  return kind;
+  return std::nullopt;
 }
 
 LogicalResult LayoutAssigner::convertReduction(linalg::GenericOp op) {
@@ -531,12 +606,21 @@ LogicalResult LayoutAssigner::convertReduction(linalg::GenericOp op) {
   Value source =
       op.getNumDpsInputs() == 1 ? fragment(op.getInputs()[0]) : Value();
   Value init = op.getNumResults() == 1 ? fragment(op.getOutputs()[0]) : Value();
-  if (!kind || !source || !init ||
-      !op.getMatchingIndexingMap(op.getDpsInputOperand(0)).isIdentity())
+  AffineMap rows = AffineMap::get(2, 0, b.getAffineDimExpr(0));
+  if (!kind || !source || !init || op.getNumLoops() != 2 ||
+      !op.getMatchingIndexingMap(op.getDpsInputOperand(0)).isIdentity() ||
+      op.getMatchingIndexingMap(op.getDpsInitOperand(0)) != rows)
     return op.emitError("nagpu-assign-layouts: expected the sum or maximum of "
                         "the columns of a computed tile");
+  // What is computed in padding is no zero.
+  auto tensor = cast<RankedTensorType>(op.getInputs()[0].getType());
+  if (tensor.getDimSize(1) != padColumns(tensor.getDimSize(1)))
+    return op.emitError("nagpu-assign-layouts: a reduction of ")
+           << tensor.getDimSize(1) << " columns, expected a multiple of 16";
   FragmentType type =
-      getFragmentType(cast<RankedTensorType>(op.getResult(0).getType()));
+      getFragmentType(op, cast<RankedTensorType>(op.getResult(0).getType()));
+  if (!type)
+    return failure();
   Value reduced = ReduceOp::create(b, type, *kind, source);
   // A reduction that starts at its identity is its own result.
   auto splat = init.getDefiningOp<SplatOp>();
@@ -576,9 +660,10 @@ struct AssignLayouts : nagpu::impl::NAGPUAssignLayoutsBase<AssignLayouts> {
     for (gpu::LaunchOp launch : launches) {
       std::optional<int64_t> threads =
           getConstantIntValue(launch.getBlockSizeX());
-      if (!threads || *threads % warpSize != 0) {
+      if (!threads || *threads % warpSize != 0 || *threads < warpSize ||
+          *threads > maxThreads) {
         launch.emitError("nagpu-assign-layouts: the number of threads is not a "
-                         "known multiple of 32");
+                         "known multiple of 32, up to 1024");
         return signalPassFailure();
       }
       if (failed(LayoutAssigner(launch, *threads / warpSize, tf32).run()))

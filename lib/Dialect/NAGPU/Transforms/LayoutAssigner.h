@@ -20,6 +20,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace mlir::nagpu {
 
@@ -46,6 +47,7 @@ private:
   LogicalResult convert(Operation &op);
   LogicalResult convertFor(scf::ForOp loop);
   LogicalResult convertIf(scf::IfOp branch);
+  LogicalResult convertYield(Operation *yield, TypeRange types);
   LogicalResult convertLoad(na::TileLoadOp op);
   LogicalResult convertStore(na::TileStoreOp op);
   LogicalResult convertFill(linalg::FillOp op);
@@ -58,7 +60,9 @@ private:
   Value getLhsSlice(Value tile, int64_t column, int64_t depth);
   SmallVector<Value> cloneBody(linalg::GenericOp op, ValueRange args,
                                ImplicitLocOpBuilder &b);
-  FragmentType getFragmentType(RankedTensorType type);
+  /// The fragment for a tensor that `op` computes; null, after an error, if
+  /// there is none.
+  FragmentType getFragmentType(Operation *op, RankedTensorType type);
 
   // WindowFragments.cpp
   LogicalResult convertWindows(na::TileWindowsOp op);
@@ -76,6 +80,11 @@ private:
     return llvm::map_to_vector(values, [&](Value v) { return scalar(v); });
   }
   Value fragment(Value tensor) { return fragments.lookup(tensor); }
+  /// Columns of tiles are multiples of the depth of a 16-bit product, and all
+  /// alike: channels are rows of one product and columns of the next one.
+  static int64_t padColumns(int64_t columns) {
+    return llvm::alignTo(columns, 16);
+  }
   int64_t depthOf(Type elementType) const {
     return elementType.getIntOrFloatBitWidth() == 16 ? 16 : 8;
   }

@@ -46,8 +46,10 @@ LogicalResult LayoutAssigner::convertWindows(mlir::na::TileWindowsOp op) {
   auto tensor = dyn_cast<RankedTensorType>(op.getInit().getType());
   if (!tensor)
     return op.emitError("nagpu-assign-layouts: windows on memrefs");
-  auto type = FragmentType::get(b.getContext(), {tensor.getDimSize(1)},
-                                b.getI32Type(), Role::Row, warps);
+  FragmentType type = getFragmentType(
+      op, RankedTensorType::get({tensor.getDimSize(1)}, b.getI32Type()));
+  if (!type)
+    return failure();
   SmallVector<Value> at = scalars(op.getAt()), sizes = scalars(op.getSizes());
   SmallVector<FragmentType> types(2 * op.getWindow().getRank(), type);
   windowRanges[op.getResult()] = buildMap(
@@ -281,7 +283,12 @@ LogicalResult LayoutAssigner::convertGather(mlir::na::TileGatherOp op) {
   if (!tensor || op.getKeyMajor() || !windowRanges.contains(op.getRanges()))
     return op.emitError("nagpu-assign-layouts: expected weights [queries, "
                         "keys] and ranges of na.tile.windows");
-  FragmentType type = getFragmentType(tensor);
+  if (tensor.getDimSize(1) != padColumns(tensor.getDimSize(1)))
+    return op.emitError("nagpu-assign-layouts: weights of ")
+           << tensor.getDimSize(1) << " keys, expected a multiple of 16";
+  FragmentType type = getFragmentType(op, tensor);
+  if (!type)
+    return failure();
   SmallVector<Value> at = scalars(op.getAt());
   Value source = scalar(op.getSource());
   Value batch = scalar(op.getBatch()), head = scalar(op.getHead());

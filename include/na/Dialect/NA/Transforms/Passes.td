@@ -80,7 +80,7 @@ def NATileAndFuse : Pass<"na-tile-and-fuse"> {
     | scores, accumulators | `[keys, queries]`, `[Dv, queries]`: statistics run along the queries' lanes | `[queries, keys]`, `[queries, Dv]`: rows of fragments |
     | operands of products | extended to the accumulator's type when loaded | in their own type; weights are truncated to the values' |
     | scale | in the query tile | in the exponent; on the scores where it is not positive or there is a bias |
-    | exponential | `exp` | `exp2` of a multiply-add |
+    | exponential | `exp` | `exp2` of a multiply-add; the running maximum is that of exponents of two |
     | `linalg.generic` | one for all that one pass can do | each elementwise, or one reduction along rows |
     | values of many channels | one tile | chunks of `value_tile`, at most 256, as a dimension of the grid after the head; the last one ends with the channels and may overlap the one before |
 

@@ -1,0 +1,195 @@
+// RUN: na-opt %s -split-input-file -nagpu-assign-layouts -canonicalize -cse | FileCheck %s
+
+// Windows are two numbers a row and axis. A mask compares the digits of the
+// column with them, relative to the tile of keys, on the axes that can be cut
+// only.
+// CHECK-LABEL: func @mask
+// CHECK-SAME:    %{{[a-z0-9_]+}}: memref<1x16x1x16xf32>, %[[X:[a-z0-9_]+]]: index, %[[Y:[a-z0-9_]+]]: index, %[[INSIDE:[a-z0-9_]+]]: i1
+// CHECK:         gpu.launch
+// CHECK:           %[[R:.*]]:4 = nagpu.map() {
+// CHECK-DAG:         %[[ROW:.*]] = nagpu.index 0
+// CHECK-DAG:         %[[RY:.*]] = arith.remui %[[ROW]], %c8_i32 : i32
+// CHECK-DAG:         %[[RX:.*]] = arith.divui %[[ROW]], %c8_i32 : i32
+// CHECK:             nagpu.yield %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : i32, i32, i32, i32
+// CHECK-NEXT:      } : !nagpu.fragment<16xi32, row, 1>, !nagpu.fragment<16xi32, row, 1>, !nagpu.fragment<16xi32, row, 1>, !nagpu.fragment<16xi32, row, 1>
+// CHECK:           %[[S:.*]] = nagpu.splat
+// CHECK:           %[[BOUNDS:.*]]:2 = nagpu.map(%[[R]]#2, %[[R]]#3 : {{.*}}) {
+// CHECK-NEXT:      ^bb0(%[[B0:.*]]: i32, %[[E0:.*]]: i32):
+// CHECK:             %[[AT:.*]] = arith.index_cast %[[Y]] : index to i32
+// CHECK:             %[[B1:.*]] = arith.subi %[[B0]], %[[AT]] : i32
+// CHECK:             %[[E1:.*]] = arith.subi %[[E0]], %[[AT]] : i32
+// CHECK:             nagpu.yield %[[B1]], %[[E1]] : i32, i32
+// CHECK:           %[[M:.*]] = nagpu.map(%[[S]], %[[BOUNDS]]#0, %[[BOUNDS]]#1 : {{.*}}) {
+// CHECK-NEXT:      ^bb0(%[[SCORE:.*]]: f32, %[[BEGIN:.*]]: i32, %[[END:.*]]: i32):
+// CHECK:             %[[COLUMN:.*]] = nagpu.index 1
+// CHECK:             %[[DIGIT:.*]] = arith.remui %[[COLUMN]], %c4_i32 : i32
+// CHECK:             %[[AFTER:.*]] = arith.cmpi sge, %[[DIGIT]], %[[BEGIN]] : i32
+// CHECK:             %[[BEFORE:.*]] = arith.cmpi slt, %[[DIGIT]], %[[END]] : i32
+// CHECK:             %[[SEEN:.*]] = arith.andi %[[AFTER]], %[[BEFORE]] : i1
+// CHECK:             %[[MASKED:.*]] = arith.select %[[SEEN]], %[[SCORE]], %[[NONE:.*]] : f32
+// CHECK:             nagpu.yield %[[MASKED]] : f32
+// CHECK:           nagpu.store %[[M]]
+// With `unless`, a branch for the whole CTA.
+// CHECK:           %[[C:.*]] = scf.if %[[INSIDE]] -> (!nagpu.fragment<16x16xf32, accumulator, 1>) {
+// CHECK-NEXT:        scf.yield %[[S]]
+// CHECK-NEXT:      } else {
+// CHECK:             %[[ALL:.*]]:4 = nagpu.map(%[[R]]#0, %[[R]]#1, %[[R]]#2, %[[R]]#3 :
+// CHECK:             %[[M2:.*]] = nagpu.map(%[[S]], %[[ALL]]#0, %[[ALL]]#1, %[[ALL]]#2, %[[ALL]]#3 :
+// CHECK:               arith.select
+// CHECK:               arith.select
+// CHECK:             scf.yield %[[M2]]
+// CHECK-NEXT:      }
+// CHECK:           nagpu.store %[[C]]
+func.func @mask(%o: memref<1x16x1x16xf32>, %x: index, %y: index, %inside: i1) {
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  gpu.launch blocks(%b, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c32, %sy = %c1, %sz = %c1) {
+    %f0 = arith.constant 0.0 : f32
+    %r0 = tensor.empty() : tensor<4x16xi32>
+    %r = na.tile.windows <size = [3, 5], causal = [false, true]> at(%b, %x) sizes(%c32, %y) box [2, 8] into %r0
+      : tensor<4x16xi32> -> tensor<4x16xi32>
+    %s0 = tensor.empty() : tensor<16x16xf32>
+    %s = linalg.fill ins(%f0 : f32) outs(%s0 : tensor<16x16xf32>) -> tensor<16x16xf32>
+    %m = na.tile.mask %s ranges(%r : tensor<4x16xi32>) at(%x, %y) box [4, 4] axes [1]
+      : tensor<16x16xf32> -> tensor<16x16xf32>
+    na.tile.store %m into %o[%b, %b] at(%b) box [16] dilation [1] : tensor<16x16xf32>, memref<1x16x1x16xf32>
+    %m2 = na.tile.mask %s ranges(%r : tensor<4x16xi32>) at(%x, %y) box [4, 4] axes [0, 1] unless %inside
+      : tensor<16x16xf32> -> tensor<16x16xf32>
+    na.tile.store %m2 into %o[%b, %b] at(%b) box [16] dilation [1] : tensor<16x16xf32>, memref<1x16x1x16xf32>
+    gpu.terminator
+  }
+  return
+}
+
+// -----
+
+// An entry outside of the table counts as 0, and is not read.
+// CHECK-LABEL: func @bias
+// CHECK-SAME:    %[[TABLE:[a-z0-9_]+]]: memref<2x9xf16>, %{{[a-z0-9_]+}}: memref<1x16x1x16xf32>, %[[Q:[a-z0-9_]+]]: index, %[[K:[a-z0-9_]+]]: index
+// CHECK:         nagpu.map(%{{.*}} : !nagpu.fragment<16x16xf32, accumulator, 1>) {
+// CHECK-NEXT:    ^bb0(%[[X:.*]]: f32):
+// CHECK-DAG:       %[[ROW:.*]] = nagpu.index 0
+// CHECK-DAG:       %[[COLUMN:.*]] = nagpu.index 1
+// CHECK-DAG:       %[[Q32:.*]] = arith.index_cast %[[Q]] : index to i32
+// CHECK-DAG:       %[[K32:.*]] = arith.index_cast %[[K]] : index to i32
+// CHECK:           %[[D:.*]] = arith.subi %[[K32]], %[[Q32]] : i32
+// CHECK:           %[[ORIGIN:.*]] = arith.addi %[[D]], %c4_i32 : i32
+// CHECK:           %[[OFFSET:.*]] = arith.subi %[[COLUMN]], %[[ROW]] : i32
+// CHECK:           %[[ENTRY:.*]] = arith.addi %[[ORIGIN]], %[[OFFSET]] : i32
+// CHECK:           %[[EXISTS:.*]] = arith.cmpi ule, %[[ENTRY]], %c8_i32 : i32
+// CHECK:           %[[LOW:.*]] = arith.maxsi %[[ENTRY]], %c0_i32 : i32
+// CHECK:           %[[CLAMPED:.*]] = arith.minsi %[[LOW]], %c8_i32 : i32
+// CHECK:           %[[I:.*]] = arith.index_cast %[[CLAMPED]] : i32 to index
+// CHECK:           %[[LOADED:.*]] = memref.load %[[TABLE]][%{{.*}}, %[[I]]] : memref<2x9xf16>
+// CHECK:           %[[WIDE:.*]] = arith.extf %[[LOADED]] : f16 to f32
+// CHECK:           %[[BIAS:.*]] = arith.select %[[EXISTS]], %[[WIDE]], %{{.*}} : f32
+// CHECK:           %[[SUM:.*]] = arith.addf %[[X]], %[[BIAS]] : f32
+// CHECK:           nagpu.yield %[[SUM]] : f32
+func.func @bias(%table: memref<2x9xf16>, %o: memref<1x16x1x16xf32>, %q: index, %k: index) {
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  gpu.launch blocks(%b, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c32, %sy = %c1, %sz = %c1) {
+    %f0 = arith.constant 0.0 : f32
+    %s0 = tensor.empty() : tensor<16x16xf32>
+    %s = linalg.fill ins(%f0 : f32) outs(%s0 : tensor<16x16xf32>) -> tensor<16x16xf32>
+    %t = na.tile.bias %s table(%table[%b] : memref<2x9xf16>) <size = [5]> query_at(%q) key_at(%k)
+      query_box [16] key_box [16] : tensor<16x16xf32> -> tensor<16x16xf32>
+    na.tile.store %t into %o[%b, %b] at(%b) box [16] dilation [1] : tensor<16x16xf32>, memref<1x16x1x16xf32>
+    gpu.terminator
+  }
+  return
+}
+
+// -----
+
+// The slot of a key counts from the first key of the row's window, row-major;
+// queries beyond the tensor have none.
+// CHECK-LABEL: func @scatter
+// CHECK-SAME:    %[[W:[a-z0-9_]+]]: memref<1x?x8x1x15xbf16>, %[[Q:[a-z0-9_]+]]: index, %[[K:[a-z0-9_]+]]: index
+// CHECK:         %[[R:.*]]:4 = nagpu.map(%{{.*}}#0, %{{.*}}#1, %{{.*}}#2, %{{.*}}#3 :
+// CHECK:         nagpu.map(%{{.*}}, %[[R]]#0, %[[R]]#1, %[[R]]#2, %[[R]]#3 : {{.*}}) over !nagpu.fragment<16x16xf32, accumulator, 1> {
+// CHECK-NEXT:    ^bb0(%[[X:.*]]: f32, %[[BX:.*]]: i32, %[[EX:.*]]: i32, %[[BY:.*]]: i32, %[[EY:.*]]: i32):
+// CHECK-DAG:       %[[ROW:.*]] = nagpu.index 0
+// CHECK-DAG:       %[[COLUMN:.*]] = nagpu.index 1
+// CHECK-DAG:       %[[RX:.*]] = arith.divui %[[ROW]], %c8_i32 : i32
+// CHECK-DAG:       %[[KX:.*]] = arith.divui %[[COLUMN]], %c4_i32 : i32
+// CHECK-DAG:       %[[KY:.*]] = arith.remui %[[COLUMN]], %c4_i32 : i32
+// CHECK-DAG:       %[[STEP:.*]] = arith.muli %[[RX]], %c2_i32 : i32
+// CHECK-DAG:       %[[TOKEN:.*]] = arith.addi %{{.*}}, %[[STEP]] : i32
+// CHECK-DAG:       %[[DIM:.*]] = memref.dim %[[W]], %c1
+// CHECK-DAG:       %[[LENGTH:.*]] = arith.index_cast %[[DIM]] : index to i32
+// CHECK-DAG:       arith.cmpi slt, %[[TOKEN]], %[[LENGTH]] : i32
+// CHECK-DAG:       %[[OX:.*]] = arith.subi %[[KX]], %[[BX]] : i32
+// CHECK-DAG:       %[[OY:.*]] = arith.subi %[[KY]], %[[BY]] : i32
+// CHECK-DAG:       %[[MUL:.*]] = arith.muli %[[OX]], %c5_i32 : i32
+// CHECK-DAG:       %[[NUMBER:.*]] = arith.addi %[[MUL]], %[[OY]] : i32
+// CHECK-DAG:       %[[SLOT:.*]] = arith.index_cast %[[NUMBER]] : i32 to index
+// CHECK:           scf.if %{{.*}} {
+// CHECK-NEXT:        %[[ROUNDED:.*]] = arith.truncf %[[X]] : f32 to bf16
+// CHECK-NEXT:        memref.store %[[ROUNDED]], %[[W]][%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[SLOT]]] : memref<1x?x8x1x15xbf16>
+// CHECK-NEXT:      }
+// CHECK-NEXT:      nagpu.yield
+func.func @scatter(%w: memref<1x?x8x1x15xbf16>, %q: index, %k: index) {
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  gpu.launch blocks(%b, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c32, %sy = %c1, %sz = %c1) {
+    %f0 = arith.constant 0.0 : f32
+    %r0 = tensor.empty() : tensor<4x16xi32>
+    %r = na.tile.windows <size = [3, 5], dilation = [2, 1]> at(%b, %q) sizes(%c32, %c32) box [2, 8] into %r0
+      : tensor<4x16xi32> -> tensor<4x16xi32>
+    %s0 = tensor.empty() : tensor<16x16xf32>
+    %s = linalg.fill ins(%f0 : f32) outs(%s0 : tensor<16x16xf32>) -> tensor<16x16xf32>
+    na.tile.scatter %s ranges(%r : tensor<4x16xi32>) key_at(%k, %k) into %w[%b, %b] at(%q, %q)
+      <size = [3, 5], dilation = [2, 1]> query_box [2, 8] key_box [4, 4]
+      : tensor<16x16xf32>, memref<1x?x8x1x15xbf16>
+    gpu.terminator
+  }
+  return
+}
+
+// -----
+
+// The weights of a pair, as f32, or 0; rounded again where they are operands.
+// CHECK-LABEL: func @gather
+// CHECK-SAME:    %[[W:[a-z0-9_]+]]: memref<1x64x1x5xbf16>
+// CHECK:         %[[P:[0-9]+]] = nagpu.map(%{{[0-9]+}}#0, %{{[0-9]+}}#1 : !nagpu.fragment<16xi32, row, 1>, !nagpu.fragment<16xi32, row, 1>) {
+// CHECK:           %[[WEIGHT:.*]] = scf.if %{{.*}} -> (f32) {
+// CHECK-NEXT:        %[[LOADED:.*]] = memref.load %[[W]][%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}] : memref<1x64x1x5xbf16>
+// CHECK-NEXT:        %[[WIDE:.*]] = arith.extf %[[LOADED]] : bf16 to f32
+// CHECK-NEXT:        scf.yield %[[WIDE]]
+// CHECK-NEXT:      } else {
+// CHECK-NEXT:        scf.yield %cst : f32
+// CHECK-NEXT:      }
+// CHECK-NEXT:      nagpu.yield %[[WEIGHT]] : f32
+// CHECK-NEXT:    } : !nagpu.fragment<16x32xf32, accumulator, 1>
+// CHECK:         nagpu.convert %[[P]] : <16x32xf32, accumulator, 1> -> <16x32xbf16, lhs, 1>
+#mk = affine_map<(d0, d1, d2) -> (d0, d2)>
+#kn = affine_map<(d0, d1, d2) -> (d2, d1)>
+#mn = affine_map<(d0, d1, d2) -> (d0, d1)>
+func.func @gather(%w: memref<1x64x1x5xbf16>, %v: memref<1x64x1x16xbf16>, %q: index, %k: index) {
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  gpu.launch blocks(%b, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c32, %sy = %c1, %sz = %c1) {
+    %f0 = arith.constant 0.0 : f32
+    %r0 = tensor.empty() : tensor<2x16xi32>
+    %r = na.tile.windows <size = [5]> at(%q) sizes(%c32) box [16] into %r0
+      : tensor<2x16xi32> -> tensor<2x16xi32>
+    %p0 = tensor.empty() : tensor<16x32xbf16>
+    %p = na.tile.gather %w[%b, %b] at(%q) ranges(%r : tensor<2x16xi32>) key_at(%k) <size = [5]>
+      query_box [16] key_box [32] into %p0 : memref<1x64x1x5xbf16>, tensor<16x32xbf16> -> tensor<16x32xbf16>
+    %v0 = tensor.empty() : tensor<32x16xbf16>
+    %vt = na.tile.load %v[%b, %b] at(%k) box [32] dilation [1] into %v0
+      : memref<1x64x1x16xbf16>, tensor<32x16xbf16> -> tensor<32x16xbf16>
+    %o0 = tensor.empty() : tensor<16x16xf32>
+    %o1 = linalg.fill ins(%f0 : f32) outs(%o0 : tensor<16x16xf32>) -> tensor<16x16xf32>
+    %o = linalg.contract indexing_maps = [#mk, #kn, #mn]
+      ins(%p, %vt : tensor<16x32xbf16>, tensor<32x16xbf16>) outs(%o1 : tensor<16x16xf32>) -> tensor<16x16xf32>
+    na.tile.store %o into %v[%b, %b] at(%q) box [16] dilation [1] : tensor<16x16xf32>, memref<1x64x1x16xbf16>
+    gpu.terminator
+  }
+  return
+}
