@@ -527,17 +527,18 @@ AttentionOp Raiser::raise(const Loops &loops, const Parts &parts,
 // The pass
 //===----------------------------------------------------------------------===//
 
-/// Erases `op` and what only it needed, if nothing needs it.
-static void eraseIfDead(Operation *op, llvm::DenseSet<Operation *> &erased) {
-  SmallVector<Operation *> worklist{op};
+/// Erases `op` and what only it needed, if nothing needs it, also from `left`.
+static void eraseIfDead(Operation *op, llvm::DenseSet<Operation *> &left) {
+  SetVector<Operation *> worklist;
+  worklist.insert(op);
   while (!worklist.empty()) {
     Operation *next = worklist.pop_back_val();
-    if (erased.contains(next) || !isOpTriviallyDead(next))
+    if (!isOpTriviallyDead(next))
       continue;
     for (Value operand : next->getOperands())
       if (Operation *definition = operand.getDefiningOp())
-        worklist.push_back(definition);
-    erased.insert(next);
+        worklist.insert(definition);
+    left.erase(next);
     next->erase();
   }
 }
@@ -553,11 +554,12 @@ struct RaiseAttention : mlir::na::impl::NARaiseAttentionBase<RaiseAttention> {
       if (isProduct(op))
         products.push_back(op);
     });
-    llvm::DenseSet<Operation *> erased;
+    // Raising one erases others.
+    llvm::DenseSet<Operation *> left(products.begin(), products.end());
     for (linalg::LinalgOp product : products)
-      if (!erased.contains(product))
+      if (left.contains(product))
         if (Operation *old = raise(product))
-          eraseIfDead(old, erased);
+          eraseIfDead(old, left);
   }
 
   /// Returns the operation whose result was replaced, or null.
