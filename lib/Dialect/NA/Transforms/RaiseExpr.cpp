@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace mlir::na::raise;
@@ -18,6 +19,8 @@ using namespace mlir::na::raise;
 /// Expressions are trees: shared parts are built once per use. This bounds
 /// the work on programs that are not attention.
 static constexpr size_t maxExprs = 20000;
+/// And this the recursion.
+static constexpr unsigned maxDepth = 256;
 
 //===----------------------------------------------------------------------===//
 // Loops
@@ -291,7 +294,8 @@ const Expr *ExprBuilder::buildConstant(Attribute attribute, Type type) {
 
 const Expr *ExprBuilder::build(Value tensor, Indices indices) {
   Expr *unknown = make(Expr::Kind::Unknown, tensor.getType());
-  if (exprs.size() > maxExprs || !hasStaticShape(tensor) ||
+  llvm::SaveAndRestore nested(depth, depth + 1);
+  if (exprs.size() > maxExprs || depth > maxDepth || !hasStaticShape(tensor) ||
       !tensor.getDefiningOp())
     return unknown;
   const Expr *expr = buildDefinition(tensor, indices);
@@ -353,15 +357,21 @@ const Expr *ExprBuilder::buildDefinition(Value tensor, const Indices &indices) {
   return nullptr;
 }
 
-std::optional<Indices> ExprBuilder::applyMap(AffineMap map,
-                                             const Body &body) const {
+std::optional<Indices> ExprBuilder::getIndices(OpOperand *operand,
+                                               const Body &body) const {
+  linalg::LinalgOp op = body.op;
+  AffineMap map = op.getMatchingIndexingMap(operand);
   Indices indices;
-  for (AffineExpr result : map.getResults()) {
+  for (auto [result, size] :
+       llvm::zip(map.getResults(), op.getShape(operand))) {
     if (auto dim = dyn_cast<AffineDimExpr>(result))
       indices.push_back(body.loops[dim.getPosition()]);
     else if (result == getAffineConstantExpr(0, map.getContext()))
       indices.emplace_back();
     else
+      return std::nullopt;
+    // Only a part of the operand is read.
+    if (loops.getSize(indices.back()) != size)
       return std::nullopt;
   }
   return indices;
@@ -460,7 +470,8 @@ const Expr *ExprBuilder::buildReduction(Body &body, unsigned result,
 const Expr *ExprBuilder::buildScalar(Value scalar, const Body &body) {
   Expr *unknown = make(Expr::Kind::Unknown, scalar.getType());
   Attribute constant;
-  if (exprs.size() > maxExprs)
+  llvm::SaveAndRestore nested(depth, depth + 1);
+  if (exprs.size() > maxExprs || depth > maxDepth)
     return unknown;
   if (matchPattern(scalar, m_Constant(&constant)))
     return buildConstant(constant, scalar.getType());
@@ -471,8 +482,7 @@ const Expr *ExprBuilder::buildScalar(Value scalar, const Body &body) {
     OpOperand *operand = linalgOp.getMatchingOpOperand(argument);
     if (!isa<RankedTensorType>(operand->get().getType()))
       return buildScalar(operand->get(), body);
-    std::optional<Indices> indices =
-        applyMap(linalgOp.getMatchingIndexingMap(operand), body);
+    std::optional<Indices> indices = getIndices(operand, body);
     return indices ? build(operand->get(), *indices) : unknown;
   }
   Operation *op = scalar.getDefiningOp();
@@ -590,8 +600,7 @@ Operand ExprBuilder::trace(Value tensor, Indices indices, Type type,
     if (!argument || argument.getOwner() != linalgOp.getBlock())
       break;
     OpOperand *operand = linalgOp.getMatchingOpOperand(argument);
-    std::optional<Indices> source =
-        applyMap(linalgOp.getMatchingIndexingMap(operand), body);
+    std::optional<Indices> source = getIndices(operand, body);
     if (!linalgOp.isDpsInput(operand) || !source ||
         !hasStaticShape(operand->get()))
       break;

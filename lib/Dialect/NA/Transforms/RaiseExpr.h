@@ -121,13 +121,15 @@ private:
   const Expr *buildReduction(Body &body, unsigned result,
                              ArrayRef<unsigned> reductions);
   const Expr *buildScalar(Value scalar, const Body &body);
-  std::optional<Indices> applyMap(AffineMap map, const Body &body) const;
+  /// Where `body` reads an operand; nullopt where that is no whole tensor.
+  std::optional<Indices> getIndices(OpOperand *operand, const Body &body) const;
   /// Gives the loops that `map` enumerates the values `indices`.
   bool bind(Body &body, AffineMap map, const Indices &indices) const;
 
   Loops &loops;
   Index keys;
   std::deque<Expr> exprs;
+  unsigned depth = 0;
   SetVector<Operation *> productOps;
 };
 

@@ -13,6 +13,7 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <cmath>
+#include <functional>
 
 using namespace mlir;
 using namespace mlir::na::raise;
@@ -82,6 +83,8 @@ private:
       reason = message.str();
     return false;
   }
+  bool dependsOnQuery(const Expr *expr);
+  bool evaluateAnew(const Expr *expr, Values &values);
   bool getPosition(ArrayRef<unsigned> index, Row<int64_t> &row);
   bool evaluateTable(const Expr *expr, Values &values);
   bool evaluateInteger(Operation *op, ArrayRef<Values> in, Values &out);
@@ -95,6 +98,9 @@ private:
   std::vector<bool> isKey;
   std::vector<int64_t> queryValues;
   std::vector<std::vector<int64_t>> keyValues;
+  llvm::DenseMap<const Expr *, bool> queryDependent;
+  /// What is the same for all queries.
+  llvm::DenseMap<const Expr *, Values> keyOnly;
 };
 
 } // namespace
@@ -175,7 +181,32 @@ bool Evaluator::evaluateTable(const Expr *expr, Values &values) {
   return true;
 }
 
+bool Evaluator::dependsOnQuery(const Expr *expr) {
+  auto [it, isNew] = queryDependent.try_emplace(expr, false);
+  if (!isNew)
+    return it->second;
+  bool depends = llvm::any_of(loops.resolve(expr->indices),
+                              [&](unsigned loop) { return !isKey[loop]; });
+  for (const Expr *operand : expr->operands)
+    depends |= dependsOnQuery(operand);
+  return queryDependent[expr] = depends;
+}
+
 bool Evaluator::evaluate(const Expr *expr, Values &values) {
+  if (expr->kind != Expr::Kind::Scalar || dependsOnQuery(expr))
+    return evaluateAnew(expr, values);
+  auto [it, isNew] = keyOnly.try_emplace(expr);
+  if (isNew) {
+    Values result;
+    if (!evaluateAnew(expr, result))
+      return false;
+    keyOnly[expr] = std::move(result);
+  }
+  values = keyOnly[expr];
+  return true;
+}
+
+bool Evaluator::evaluateAnew(const Expr *expr, Values &values) {
   switch (expr->kind) {
   case Expr::Kind::Constant:
     values.integers.values.assign(1, expr->integer);
@@ -396,16 +427,40 @@ bool Evaluator::evaluateInteger(Operation *op, ArrayRef<Values> in,
             });
           })
           .Case([&](arith::CmpIOp compare) {
-            return binary([&, predicate = compare.getPredicate()](I a, I b) {
-              bool isSigned = predicate <= arith::CmpIPredicate::sge;
-              APInt lhs(64,
-                        isSigned ? toSigned(a, width) : I(toUnsigned(a, width)),
-                        true);
-              APInt rhs(64,
-                        isSigned ? toSigned(b, width) : I(toUnsigned(b, width)),
-                        true);
-              return I(arith::applyCmpPredicate(predicate, lhs, rhs));
-            });
+            // Signed numbers compare as they are, but for i1.
+            auto asSigned = [&](auto f) {
+              return binary([&, f](I a, I b) {
+                return I(f(toSigned(a, width), toSigned(b, width)));
+              });
+            };
+            auto asUnsigned = [&](auto f) {
+              return binary([&, f](I a, I b) {
+                return I(f(toUnsigned(a, width), toUnsigned(b, width)));
+              });
+            };
+            switch (compare.getPredicate()) {
+            case arith::CmpIPredicate::eq:
+              return asSigned(std::equal_to<I>());
+            case arith::CmpIPredicate::ne:
+              return asSigned(std::not_equal_to<I>());
+            case arith::CmpIPredicate::slt:
+              return asSigned(std::less<I>());
+            case arith::CmpIPredicate::sle:
+              return asSigned(std::less_equal<I>());
+            case arith::CmpIPredicate::sgt:
+              return asSigned(std::greater<I>());
+            case arith::CmpIPredicate::sge:
+              return asSigned(std::greater_equal<I>());
+            case arith::CmpIPredicate::ult:
+              return asUnsigned(std::less<U>());
+            case arith::CmpIPredicate::ule:
+              return asUnsigned(std::less_equal<U>());
+            case arith::CmpIPredicate::ugt:
+              return asUnsigned(std::greater<U>());
+            case arith::CmpIPredicate::uge:
+              return asUnsigned(std::greater_equal<U>());
+            }
+            return false;
           })
           .Case<arith::IndexCastOp, arith::ExtSIOp>([&](auto) {
             return unary([&](I a) { return toSigned(a, width); });
@@ -654,18 +709,22 @@ static std::optional<Windows> findWindows(const Mask &mask,
       return std::nullopt;
     windows.axes.push_back(*axis);
   }
-  for (int64_t query = 0; query < mask.tokens; ++query)
-    for (int64_t key = 0; key < mask.tokens; ++key) {
-      bool visible = true;
-      int64_t restQuery = query, restKey = key;
-      for (int64_t axis = shape.size() - 1; axis >= 0; --axis) {
-        int64_t length = shape[axis];
-        visible &= seen[axis][restQuery % length * length + restKey % length];
-        restQuery /= length, restKey /= length;
-      }
-      if (visible != mask.visible[query * mask.tokens + key])
-        return std::nullopt;
+  // What an axis hides of a query is hidden, and nothing else.
+  llvm::BitVector row(mask.tokens);
+  for (int64_t query = 0; query < mask.tokens; ++query) {
+    row.set();
+    inner = mask.tokens;
+    for (auto [length, bits] : llvm::zip(shape, seen)) {
+      inner /= length;
+      int64_t first = query / inner % length * length;
+      for (int64_t block = 0; block < mask.tokens / inner; ++block)
+        if (!bits[first + block % length])
+          row.reset(block * inner, (block + 1) * inner);
     }
+    for (int64_t key = 0; key < mask.tokens; ++key)
+      if (row[key] != mask.visible[query * mask.tokens + key])
+        return std::nullopt;
+  }
   return windows;
 }
 

@@ -395,10 +395,10 @@ def NARaiseAttention : Pass<"na-raise-attention"> {
     Dimensions of Q before the tokens become the batch, those after them the
     heads. Operands in another order are transposed, and so is the result.
 
-    Left alone too, and with `explain` reported by a remark: dynamic shapes, a
-    bias, more than `max-tokens` tokens, queries and keys of different number,
-    and logits or weights that have other uses, since they would have to be
-    computed all the same.
+    Left alone too, and with `explain` reported by a remark: a bias, more than
+    `max-tokens` tokens, queries and keys of different number, and logits or
+    weights that have other uses, since they would have to be computed all the
+    same. All sizes have to be static.
 
     Example: `-na-raise-attention` turns
 
