@@ -40,7 +40,12 @@ def attention(
     arrays: Tuple[Optional[np.ndarray], ...], parameters: Tuple[Any, ...], target: Target
 ) -> Tuple[np.ndarray, Optional[np.ndarray]]:
     """Output and log-sum-exp; `arrays` are q, k, v, additional keys and values, bias."""
-    key = (tuple(a if a is None else (a.shape, a.dtype) for a in arrays), parameters)
+    # Types too: 3.0 equals 3 and True equals 1, but only one of each is legal.
+    key: Any = (
+        tuple(a if a is None else (a.shape, a.dtype, type(a)) for a in arrays),
+        parameters,
+        tuple(tuple(map(type, p)) if type(p) is tuple else type(p) for p in parameters),
+    )
     try:
         problem = _problems.get(key)
     except TypeError:  # A list, say, cannot be a key.
