@@ -22,7 +22,7 @@ import lit.formats
 
 config.name = "NAMLIR"
 config.test_format = lit.formats.ShTest(execute_external=False)
-config.suffixes = [".mlir", ".test"]
+config.suffixes = [".c", ".mlir", ".test"]
 config.excludes = ["Inputs", "conformance", "fuzz", "install"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = config.namlir_test_exec_root
