@@ -7,13 +7,11 @@ import itertools
 
 import numpy as np
 import pytest
+import torch
+from conftest import check, check_lse, make, reference
 
-torch = pytest.importorskip("torch")
-
-from conftest import check, check_lse, make, reference  # noqa: E402
-
-import na_mlir  # noqa: E402
-import na_mlir.torch as binding  # noqa: E402
+import na_mlir
+import na_mlir.torch as binding
 
 DEVICES = ["cpu"] + (["cuda"] if torch.cuda.is_available() else [])
 ATTENTION = torch.ops.na_mlir.attention
