@@ -49,8 +49,8 @@ func.func @halves(%q: memref<?x?x2x8xf16>, %w: memref<?x?x2x5xf32>) {
 
 // Nothing fits: the queries alone would take all of the shared memory.
 // CHECK-LABEL: func @wide
-// CHECK:         schedule = #na.schedule<target = "sm_90a", query_tile = [16], key_tile = [16]>
-// EXPLAIN:       remark: {{.*}}: no tiling fits sm_86
+// CHECK:         schedule = #na.schedule<target = "naive", query_tile = [1], key_tile = [1]>
+// EXPLAIN:       remark: no tile of 16 queries and 16 keys with 8192 channels of keys and 8192 of values fits the 101376 bytes of shared memory and 255 registers of sm_86: left for the naive lowering
 func.func @wide(%q: memref<1x512x1x8192xbf16>) {
   na.attention
     ins(%q, %q, %q : memref<1x512x1x8192xbf16>, memref<1x512x1x8192xbf16>, memref<1x512x1x8192xbf16>)

@@ -220,6 +220,8 @@ struct TileAndFuse : mlir::na::impl::NATileAndFuseBase<TileAndFuse> {
     for (AttentionOp op : ops) {
       if (failed(checkTileable(op)))
         return signalPassFailure();
+      if (op.getSchedule()->isNaive())
+        continue;
       if (!hasStaticChannels(op)) {
         op.emitRemark("heads, head dim or value dim is dynamic: left for the "
                       "naive lowering");
