@@ -55,8 +55,6 @@ func.func @dynamic_value_dim(%q: memref<1x9x1x8xf32>, %v: memref<1x9x1x?xf32>) {
   return
 }
 
-// -----
-
 // The schedule says that no tile fits.
 // CHECK-LABEL: func @naive
 // CHECK-NEXT:    na.attention
