@@ -395,3 +395,48 @@ func.func @dense(%q: tensor<2x6x4xf16>, %k: tensor<2x6x4xf16>,
   } -> tensor<2x6x4xf16>
   return %o : tensor<2x6x4xf16>
 }
+
+// Queries that are one of three in their tensor: reading a part is not looked
+// through. The softmax multiplies by one over the sum.
+
+// CHECK-LABEL: func @part
+// CHECK:         %[[Q:[a-z0-9_]+]] = linalg.generic
+// CHECK:         %[[Q4:[a-z0-9_]+]] = tensor.expand_shape %[[Q]]
+// CHECK:         na.attention ins(%[[Q4]],
+// CHECK-SAME:      window(<size = [6]>)
+func.func @part(%q: tensor<3x6x4xf32>, %k: tensor<2x6x4xf32>,
+                %v: tensor<2x6x4xf32>) -> tensor<2x6x4xf32> {
+  %zeros = arith.constant dense<0.0> : tensor<2x6x6xf32>
+  %zeros1 = arith.constant dense<0.0> : tensor<2x6x4xf32>
+  %zeros2 = arith.constant dense<0.0> : tensor<2x6xf32>
+  %ones = arith.constant dense<1.0> : tensor<2x6xf32>
+  %lowest = arith.constant dense<0xFF800000> : tensor<2x6xf32>
+  %d = tensor.empty() : tensor<2x6x6xf32>
+  %q0 = tensor.empty() : tensor<2x6x4xf32>
+  %q1 = linalg.generic {indexing_maps = [affine_map<(b, q, d) -> (0, q, d)>,
+                                         #id],
+                        iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%q : tensor<3x6x4xf32>) outs(%q0 : tensor<2x6x4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<2x6x4xf32>
+  %s = linalg.batch_matmul indexing_maps = [#bqd, #bkd, #bqk]
+      ins(%q1, %k : tensor<2x6x4xf32>, tensor<2x6x4xf32>)
+      outs(%zeros : tensor<2x6x6xf32>) -> tensor<2x6x6xf32>
+  %max = linalg.reduce { arith.maxnumf } ins(%s : tensor<2x6x6xf32>)
+      outs(%lowest : tensor<2x6xf32>) dimensions = [2]
+  %maxs = linalg.broadcast ins(%max : tensor<2x6xf32>)
+      outs(%d : tensor<2x6x6xf32>) dimensions = [2]
+  %difference = arith.subf %s, %maxs : tensor<2x6x6xf32>
+  %exp = math.exp %difference : tensor<2x6x6xf32>
+  %sum = linalg.reduce { arith.addf } ins(%exp : tensor<2x6x6xf32>)
+      outs(%zeros2 : tensor<2x6xf32>) dimensions = [2]
+  %inverse = arith.divf %ones, %sum : tensor<2x6xf32>
+  %inverses = linalg.broadcast ins(%inverse : tensor<2x6xf32>)
+      outs(%d : tensor<2x6x6xf32>) dimensions = [2]
+  %p = arith.mulf %inverses, %exp : tensor<2x6x6xf32>
+  // REMARK: remark: attention is raised to #na.window<size = [6]>
+  %o = linalg.batch_matmul ins(%p, %v : tensor<2x6x6xf32>, tensor<2x6x4xf32>)
+      outs(%zeros1 : tensor<2x6x4xf32>) -> tensor<2x6x4xf32>
+  return %o : tensor<2x6x4xf32>
+}
