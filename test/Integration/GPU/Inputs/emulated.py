@@ -1,4 +1,4 @@
-# Lowers na.attention to the operations of a GPU's threads, runs every thread
+# Lowers na.attention, na.qk and na.av to the operations of a GPU's threads, runs every thread
 # block of the kernel (see ../../Conversion/NAGPUToNVVM/Inputs/cta.py), and
 # compares with the f64 reference: layouts, masks, pipelines and shared memory
 # as one, where there is no GPU. Outputs start as NaN.
@@ -17,7 +17,7 @@ sys.path[:0] = [sys.argv[1],
 import reference
 from cta import CTA, decode, encode
 
-PASSES = """--na-tile-and-fuse --nagpu-map-grid --canonicalize --cse
+PASSES = """--na-tile-and-fuse --na-tile-unfused --nagpu-map-grid --canonicalize --cse
   --nagpu-assign-layouts={layouts} --canonicalize --cse --nagpu-narrow-index
   --nagpu-schedule-pipeline --nagpu-expand-pipeline --canonicalize --cse
   --nagpu-assign-shared-memory --convert-nagpu-to-nvvm --canonicalize --cse
@@ -102,6 +102,14 @@ class Kernel(CTA):
                               size(memref["kind"]), active)
         return decode(raw, memref["kind"])
 
+    def _memref_store(self, op, args, active):
+        value, memref, *indices = args
+        strides = np.cumprod((1,) + memref["shape"][:0:-1])[::-1]
+        address = memref["base"] + size(memref["kind"]) * sum(
+            i * int(s) for i, s in zip(indices, strides))
+        if active.any():
+            self.store_bytes(address, encode(value, memref["kind"]), active)
+
 
 def size(kind):
     return 4 if kind == "f32" else 2
@@ -111,14 +119,14 @@ class Case:
     def __init__(self, name, shape, window, query_tile, key_tile, warps,
                  dtype="bf16", stages=2, heads=1, key_heads=None, channels=16,
                  values=None, batch=1, tf32=False, bias=False, extra=0,
-                 scale=None, **axes):
+                 scale=None, op="attention", **axes):
         self.name, self.shape, self.window = name, shape, window
         self.query_tile, self.key_tile, self.warps = query_tile, key_tile, warps
         self.dtype, self.stages, self.heads = dtype, stages, heads
         self.key_heads = key_heads or heads
         self.channels, self.values = channels, values or channels
         self.batch, self.tf32, self.bias, self.extra = batch, tf32, bias, extra
-        self.scale, self.axes = scale, axes
+        self.scale, self.op, self.axes = scale, op, axes
 
 
 CASES = [
@@ -145,6 +153,14 @@ CASES = [
          channels=36, stages=1, causal=[True, True]),
     Case("tf32", (30,), (11,), (32,), (16,), 2, dtype="f32", tf32=True,
          channels=24),
+    Case("scores", (11, 13), (5, 4), (4, 8), (2, 8), 2, op="qk", heads=2,
+         key_heads=1, batch=2),
+    Case("scores with a bias, f32", (23,), (7,), (16,), (16,), 1, op="qk",
+         dtype="f32", bias=True, dilation=[2]),
+    Case("weighted sums", (11, 13), (5, 4), (4, 8), (2, 8), 2, op="av", heads=2,
+         key_heads=1, causal=[True, False], values=24),
+    Case("weighted sums, f32", (23,), (7,), (32,), (16,), 1, op="av",
+         dtype="f32", stride=[3]),
 ]
 
 
@@ -165,10 +181,16 @@ def lower(case, arguments):
         optional += f" bias(%bias : {types['bias']})"
     if case.extra:
         optional += f" additional(%ek, %ev : {types['ek']}, {types['ev']})"
+
+    def group(names):
+        return (", ".join(f"%{name}" for name in names) + " : "
+                + ", ".join(types[name] for name in names))
+
+    inputs, outputs = {"attention": ("qkv", ("o", "lse")), "qk": ("qk", "s"),
+                       "av": ("wv", "o")}[case.op]
     text = f"""
 func.func @main({', '.join(f'%{n}: {t}' for n, t in types.items())}) {{
-  na.attention ins(%q, %k, %v : {types['q']}, {types['k']}, {types['v']})
-    {optional} outs(%o, %lse : {types['o']}, {types['lse']})
+  na.{case.op} ins({group(inputs)}) {optional} outs({group(outputs)})
     window(<{window}>) {{{attributes}}}
   return
 }}"""
@@ -188,10 +210,15 @@ def run(case, seed):
         return decode(encode(x, case.dtype), case.dtype)
 
     tokens = (case.batch, *case.shape)
-    arguments = {
-        "q": (draw(*tokens, case.heads, case.channels), case.dtype),
-        "k": (draw(*tokens, case.key_heads, case.channels), case.dtype),
-        "v": (draw(*tokens, case.key_heads, case.values), case.dtype)}
+    slots = int(np.prod(case.window))
+    arguments = {}
+    if case.op != "av":
+        arguments["q"] = draw(*tokens, case.heads, case.channels), case.dtype
+        arguments["k"] = draw(*tokens, case.key_heads, case.channels), case.dtype
+    else:
+        arguments["w"] = draw(*tokens, case.heads, slots), case.dtype
+    if case.op != "qk":
+        arguments["v"] = draw(*tokens, case.key_heads, case.values), case.dtype
     if case.bias:
         arguments["bias"] = (
             draw(case.heads, *(2 * w - 1 for w in case.window)), case.dtype)
@@ -200,29 +227,34 @@ def run(case, seed):
             arguments[name] = (
                 draw(case.batch, case.extra, case.key_heads, channels),
                 case.dtype)
-    arguments["o"] = (
-        np.full((*tokens, case.heads, case.values), np.nan), case.dtype)
-    arguments["lse"] = (np.full((*tokens, case.heads), np.nan), "f32")
+    inputs = {name: x.astype(np.float64) for name, (x, _) in arguments.items()}
+    if case.op == "qk":
+        arguments["s"] = np.full((*tokens, case.heads, slots), np.nan), "f32"
+    else:
+        arguments["o"] = (
+            np.full((*tokens, case.heads, case.values), np.nan), case.dtype)
+    if case.op == "attention":
+        arguments["lse"] = np.full((*tokens, case.heads), np.nan), "f32"
 
     cta = Kernel(lower(case, arguments), 32 * case.warps, 1 << 17)
     memrefs = {name: cta.allocate(x, kind)
                for name, (x, kind) in arguments.items()}
     cta.run("main", list(memrefs.values()))
-    out = cta.read_back(memrefs["o"]).astype(np.float64)
-    lse = cta.read_back(memrefs["lse"]).astype(np.float64)
 
-    inputs = {name: x.astype(np.float64) for name, (x, _) in arguments.items()}
-    expected, expected_lse = reference.attention(
-        inputs["q"], inputs["k"], inputs["v"], window=list(case.window),
-        scale=case.scale, bias=inputs.get("bias"),
-        ek=inputs.get("ek"), ev=inputs.get("ev"),
-        **case.axes)
+    options = dict(window=list(case.window), **case.axes)
+    if case.op != "av":
+        options.update(scale=case.scale, bias=inputs.pop("bias", None))
+    expected = getattr(reference, case.op)(**inputs, **options)
     dtype = "tf32" if case.tf32 else case.dtype
-    whole, row = reference.relative_errors(out, expected)
+    if case.op == "attention":
+        expected, lse = expected
+        error = np.abs(cta.read_back(memrefs["lse"]).astype(np.float64) - lse)
+        assert error.max() <= reference.LSE_TOLERANCES[dtype], (
+            case.name, error.max())
+    out = cta.read_back(memrefs["s" if case.op == "qk" else "o"])
+    whole, row = reference.relative_errors(out.astype(np.float64), expected)
     limits = reference.TOLERANCES[dtype]
-    lse_error = np.abs(lse - expected_lse).max()
     assert whole <= limits[0] and row <= limits[1], (case.name, whole, row)
-    assert lse_error <= reference.LSE_TOLERANCES[dtype], (case.name, lse_error)
 
 
 with np.errstate(all="ignore"):
