@@ -129,7 +129,7 @@ def neighborhood_attention(
 
         output, lse = binding._attention(arrays, parameters, mode, f32_math)
     else:
-        output, lse = _numpy.attention(arrays, parameters, Target(mode=mode, f32_math=f32_math))
+        output, lse = _numpy.attention(arrays, parameters, mode, f32_math)
     return (output, lse) if return_lse else output
 
 
@@ -282,7 +282,7 @@ def clear_cache() -> None:
     _numpy.clear()
     binding = sys.modules.get(__package__ + ".torch")
     if binding is not None:
-        binding._problems.clear()
+        binding._plans.clear()
 
 
 def cache_size() -> int:

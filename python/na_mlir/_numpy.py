@@ -8,11 +8,13 @@ from typing import Any, Dict, List, Optional, Tuple
 
 import numpy as np
 
+from ._library import Program
 from ._problem import Problem, Spec, make_problem
 from ._programs import Target, get_program
 
-# Problems by what is hashable about a call, so that a repeated call is not checked again.
-_problems: Dict[Any, Problem] = {}
+# By what is hashable about a call, so that a repeated call is not checked again. There is no
+# program where there is nothing to compute.
+_plans: Dict[Any, Tuple[Problem, Optional[Program]]] = {}
 
 
 def describe(name: str, array: np.ndarray) -> Spec:
@@ -37,7 +39,10 @@ def _address(array: np.ndarray) -> int:
 
 
 def attention(
-    arrays: Tuple[Optional[np.ndarray], ...], parameters: Tuple[Any, ...], target: Target
+    arrays: Tuple[Optional[np.ndarray], ...],
+    parameters: Tuple[Any, ...],
+    mode: str,
+    f32_math: str,
 ) -> Tuple[np.ndarray, Optional[np.ndarray]]:
     """Output and log-sum-exp; `arrays` are q, k, v, additional keys and values, bias."""
     # Types too: 3.0 equals 3 and True equals 1, but only one of each is legal.
@@ -45,19 +50,24 @@ def attention(
         tuple(a if a is None else (a.shape, a.dtype, type(a)) for a in arrays),
         parameters,
         tuple(tuple(map(type, p)) if type(p) is tuple else type(p) for p in parameters),
+        mode,
+        f32_math,
     )
     try:
-        problem = _problems.get(key)
+        plan = _plans.get(key)
     except TypeError:  # A list, say, cannot be a key.
-        key, problem = None, None
-    if problem is None:
+        key, plan = None, None
+    if plan is None:
+        target = Target(mode=mode, f32_math=f32_math)
         problem = make(arrays, parameters)
+        plan = problem, get_program(problem, target) if problem.batch else None
         if key is not None:
-            _problems[key] = problem
+            _plans[key] = plan
+    problem, program = plan
     q, k, v, additional_keys, additional_values, bias = arrays
     output = np.empty(problem.output_shape, q.dtype.newbyteorder("="))
     lse = np.empty(problem.lse_shape, problem.lse_dtype) if problem.lse else None
-    if output.size == 0:
+    if program is None:
         return output, lse
     # Copies live until the launch is over.
     used: List[np.ndarray] = [usable(q), usable(k), usable(v)]
@@ -68,7 +78,7 @@ def attention(
     used.append(output)
     if lse is not None:
         used.append(lse)
-    get_program(problem, target).launch([_address(array) for array in used])
+    program.launch([_address(array) for array in used])
     return output, lse
 
 
@@ -82,4 +92,4 @@ def make(arrays: Tuple[Optional[np.ndarray], ...], parameters: Tuple[Any, ...]) 
 
 
 def clear() -> None:
-    _problems.clear()
+    _plans.clear()

@@ -17,6 +17,7 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 import torch
 from torch import Tensor, nn
 
+from ._library import Program
 from ._problem import Problem, Spec, make_problem
 from ._programs import Target, get_program
 
@@ -38,8 +39,9 @@ _DTYPES = {
 _TORCH_DTYPES = {name: dtype for dtype, name in _DTYPES.items()}
 
 _Arrays = Tuple[Optional[Tensor], ...]
-# Problems by what a call of the operator is made of.
-_problems: Dict[Any, Problem] = {}
+# By what a call of the operator is made of, so that a repeated one is not checked again. There is
+# no program where there is nothing to compute.
+_plans: Dict[Any, Tuple[Problem, Optional[Program]]] = {}
 
 
 def _describe(tensor: Optional[Tensor]) -> Optional[Spec]:
@@ -106,7 +108,6 @@ torch.library.define(
 )
 
 
-@torch.library.impl("na_mlir::attention", ("cpu", "cuda"))
 def _run(
     q: Tensor,
     k: Tensor,
@@ -128,16 +129,20 @@ def _run(
     key = (
         tuple(t if t is None else (t.shape, t.dtype, t.device) for t in arrays),
         parameters,
+        mode,
+        f32_math,
     )
-    problem = _problems.get(key)
-    if problem is None:
+    plan = _plans.get(key)
+    if plan is None:
         problem = _make(arrays, parameters)
-        _problems[key] = problem
+        target = _target(q, mode, f32_math)
+        plan = _plans[key] = problem, get_program(problem, target) if problem.batch else None
+    problem, program = plan
     device = q.device
     output = torch.empty(problem.output_shape, dtype=q.dtype, device=device)
     lse_shape = problem.lse_shape if lse else (0,)
     statistics = torch.empty(lse_shape, dtype=_TORCH_DTYPES[problem.lse_dtype], device=device)
-    if output.numel() == 0:
+    if program is None:
         return output, statistics
     # Copies live until the launch is enqueued; their memory is the stream's.
     used: List[Tensor] = [_usable(q), _usable(k), _usable(v)]
@@ -148,10 +153,12 @@ def _run(
     used.append(output)
     if lse:
         used.append(statistics)
-    program = get_program(problem, _target(q, mode, f32_math))
     stream = torch.cuda.current_stream(device).cuda_stream if q.is_cuda else None
     program.launch([tensor.data_ptr() for tensor in used], stream)
     return output, statistics
+
+
+torch.library.impl("na_mlir::attention", ("cpu", "cuda"), _run)
 
 
 @torch.library.register_fake("na_mlir::attention")

@@ -57,7 +57,7 @@ def name_of(problem):
     )
 
 
-@pytest.fixture(autouse=True)
-def _fresh_cache():
-    """Programs of other tests must not hide a compilation."""
+@pytest.fixture
+def fresh_cache():
+    """For tests that count programs."""
     na_mlir.clear_cache()

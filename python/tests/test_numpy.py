@@ -129,14 +129,14 @@ def test_arguments_are_not_written():
     assert all(np.array_equal(a, c) for a, c in zip(arrays, copies))
 
 
-def test_empty_batch():
+def test_empty_batch(fresh_cache):
     q, k, v = make((12,), batch=0)
     o, lse = na_mlir.neighborhood_attention(q, k, v, 5, return_lse=True)
     assert o.shape == q.shape and lse.shape == q.shape[:-1]
     assert na_mlir.cache_size() == 0
 
 
-def test_shapes_in_turn():
+def test_shapes_in_turn(fresh_cache):
     a, b = make((12,)), make((5, 6))
     first = na_mlir.neighborhood_attention(*a, 5)
     second = na_mlir.neighborhood_attention(*b, 5)
@@ -160,7 +160,7 @@ def test_shapes_in_turn():
     ],
     ids=lambda change: next(iter(change)),
 )
-def test_cache_tells_apart(change):
+def test_cache_tells_apart(fresh_cache, change):
     arrays = make((12,))
     na_mlir.neighborhood_attention(*arrays, 5)
     na_mlir.neighborhood_attention(*arrays, 5)
@@ -169,7 +169,7 @@ def test_cache_tells_apart(change):
     assert na_mlir.cache_size() == 2
 
 
-def test_threads():
+def test_threads(fresh_cache):
     problems = [make((8 + i,), seed=i) for i in range(8)]
     shared, failures = make((9, 9)), []
     expected_shared = reference.attention(*shared, [3, 3])[0]
