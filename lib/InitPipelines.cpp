@@ -16,13 +16,17 @@
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
 
+void mlir::na::registerNAPasses() {
+  registerNAConversionPasses();
+  registerNATransformsPasses();
+  nagpu::registerNAGPUPasses();
+}
+
 // Apart from registerAllPasses(), whose object files would bring every back end
 // of LLVM into a statically linked tool.
 void mlir::na::registerPipelinePasses() {
-  registerNAConversionPasses();
   registerNAPasses();
-  nagpu::registerNAGPUPasses();
-  registerPipelines();
+  registerNAPipelines();
   registerTransformsPasses();
   // What the measurement of the host's matmul rate is made with.
   registerSCFToControlFlowPass();

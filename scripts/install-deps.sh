@@ -8,6 +8,8 @@
 #   --add-llvm-source  on Ubuntu 24.04, add the apt.llvm.org package source
 #                      that carries LLVM 22 (Debian 12 has it by itself)
 #   --no-python        leave build/venv alone
+#   --pytorch          PyTorch too (200 MB to some GB), for the tests of
+#                      na_mlir.torch
 #   --help             print this text
 #
 # exit codes: 0 all is there, 1 an installation failed, 2 something is missing
@@ -16,12 +18,13 @@
 set -euo pipefail
 source "$(dirname "$0")/common.sh"
 
-check=no add_source=no python=yes
+check=no add_source=no python=yes pytorch=no
 for arg in "$@"; do
   case "$arg" in
     --check) check=yes ;;
     --add-llvm-source) add_source=yes ;;
     --no-python) python=no ;;
+    --pytorch) pytorch=yes ;;
     --help | -h) usage && exit 0 ;;
     *) die "unknown option '$arg' (--help lists the options)" ;;
   esac
@@ -162,5 +165,11 @@ if [[ $python == yes ]] && ! venv_current; then
     -r "$ROOT/scripts/requirements.txt" ||
     die "pip could not install scripts/requirements.txt"
   cp "$ROOT/scripts/requirements.txt" "$venv_stamp"
+fi
+if [[ $pytorch == yes ]] && ! "$VENV/bin/python3" -c 'import torch' 2>/dev/null
+then
+  say "installing PyTorch into ${VENV#"$ROOT"/}"
+  "$VENV/bin/python3" -m pip install --quiet --disable-pip-version-check \
+    torch==2.13.0 || die "pip could not install torch==2.13.0"
 fi
 say "dependencies are in place"

@@ -42,6 +42,13 @@ conformance_tests() {
     --na-run "$BUILD/bin/na-run" --keep "$reports/conformance-failed" 2>&1 |
     tee "$reports/conformance.log"
 }
+python_tests() {
+  env PYTHONPATH="$ROOT/python" NA_MLIR_LIBRARY="$BUILD/lib/libNAMLIRC.so" \
+    "$VENV/bin/python3" -m pytest -q --junit-xml "$reports/python.xml" "$@"
+}
+python_wheel() {
+  "$ROOT/scripts/check-wheel.sh" 2>&1 | tee "$reports/wheel.log"
+}
 ptxas_tier() {
   "$VENV/bin/python3" test/Ptxas/run.py --jobs "$JOBS" \
     --na-opt "$BUILD/bin/na-opt" --na-run "$BUILD/bin/na-run" 2>&1 |
@@ -62,6 +69,12 @@ mkdir -p "$reports"
 run_step "unit tests" unit_tests
 run_step "lit tests" lit_tests
 run_step "conformance tests" conformance_tests
+python_files=(python/tests)
+"$VENV/bin/python3" -c 'import torch' 2>/dev/null || {
+  say "PyTorch tests left out: build/venv has no torch"
+  python_files=(python/tests/test_numpy.py)
+}
+run_step "Python tests" python_tests "${python_files[@]}"
 ptxas_reports=()
 if command -v ptxas >/dev/null; then
   run_step "ptxas tier" ptxas_tier
@@ -70,6 +83,7 @@ else
   say "ptxas tier left out: ptxas is not on PATH (CUDA toolkit)"
 fi
 run_step "portable tools" portable_tools
+run_step "Python wheel" python_wheel
 run_step "fuzzing" fuzzing
 
 print_step_times
@@ -78,7 +92,8 @@ for name in ${failed_steps[@]+"${failed_steps[@]}"}; do
 done
 rc=0
 "$VENV/bin/python3" scripts/count_results.py "$reports/unit.xml" \
-  "$reports/lit.xml" "$reports/conformance.log" \
+  "$reports/lit.xml" "$reports/conformance.log" "$reports/python.xml" \
+  "$reports/wheel.log" \
   ${ptxas_reports[@]+"${ptxas_reports[@]}"} "$reports/portable.log" \
   "$reports/fuzz.log" || rc=1
 ((${#failed_steps[@]} == 0)) || rc=1

@@ -4,11 +4,13 @@
 # Tools (na-opt, na-run, mlir-opt, FileCheck, not, ...) are found by PATH;
 # %python is the interpreter that has NumPy; %cxx the C++ compiler; %examples,
 # %scripts, %benchmarks and %conformance are those folders of the project;
+# %na_plugin is the plugin for mlir-opt, %plugin_options what loads it;
 # %fake_cuda is a stand-in for the CUDA driver, whose kernels do nothing.
 #
 # Features, for REQUIRES lines:
 #   avx2, avx512  the host has the instructions
 #   ptxas         NVIDIA's assembler is installed (needs no GPU)
+#   plugin        LLVM is linked as a shared library, so there is a plugin
 #   cuda          a CUDA driver answers and has a device
 
 import ctypes
@@ -20,7 +22,7 @@ import lit.formats
 
 config.name = "NAMLIR"
 config.test_format = lit.formats.ShTest(execute_external=False)
-config.suffixes = [".mlir", ".test"]
+config.suffixes = [".c", ".mlir", ".test"]
 config.excludes = ["Inputs", "conformance", "fuzz", "install"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = config.namlir_test_exec_root
@@ -28,7 +30,10 @@ config.test_exec_root = config.namlir_test_exec_root
 config.environment["PATH"] = os.pathsep.join(
     [config.namlir_tools_dir, config.llvm_tools_dir, os.environ["PATH"]]
 )
+plugin = os.path.join(config.namlir_lib_dir, "libNAPlugin.so")
 config.substitutions += [
+    ("%na_plugin", plugin),
+    ("%plugin_options", f"--load-dialect-plugin={plugin} --load-pass-plugin={plugin}"),
     ("%python", config.python_executable),
     ("%fake_cuda", os.path.join(config.namlir_lib_dir, "libNAFakeCuda.so")),
     ("%examples", os.path.join(config.namlir_source_dir, "examples")),
@@ -69,5 +74,7 @@ if {"avx512f", "avx512bw", "avx512dq", "avx512vl"} <= flags:
     config.available_features.add("avx512")
 if shutil.which("ptxas", path=config.environment["PATH"]):
     config.available_features.add("ptxas")
+if not config.namlir_static_llvm:
+    config.available_features.add("plugin")
 if has_cuda_device():
     config.available_features.add("cuda")

@@ -158,7 +158,7 @@ void mlir::na::buildCPUPipeline(OpPassManager &pm,
   buildCPUToLLVMPipeline(pm, options);
 }
 
-void mlir::na::registerPipelines() {
+void mlir::na::registerNAPipelines() {
   PassPipelineRegistration<CPUPipelineOptions>(
       "na-to-cpu",
       "Lower na operations and what is around them to the LLVM dialect for a "

@@ -77,7 +77,7 @@ struct Resources {
 /// takes for kernels of na-to-nvvm.
 int64_t countRegisters(const GpuProblem &problem, const GridCost &grid,
                        int64_t rows, int64_t values) {
-  constexpr int64_t ofDivisions = 20, ofBias = 30;
+  constexpr int64_t ofDivisions = 20, ofBias = 70;
   // Small query tiles are read once and stay in registers; others take
   // addresses and what is on its way.
   constexpr int64_t mostResident = 32;
@@ -131,7 +131,9 @@ std::optional<Resources> getResources(const GpuProblem &problem,
 struct Work {
   double tensor = 0, shared = 0, vector = 0, cache = 0;
 
-  double sum() const { return tensor + shared + vector + cache; }
+  /// What one warp does one after the other. Matrix loads run ahead of the
+  /// products that wait for them.
+  double sum() const { return tensor + 0.1 * shared + vector + 0.4 * cache; }
   double largest() const { return std::max({tensor, shared, vector, cache}); }
   const char *limit() const {
     double most = largest();
@@ -149,15 +151,15 @@ Work keyTileWork(const GpuProblem &problem, const GpuChip &chip,
   // Operations per score: maximum, multiply-add, sum, half a conversion and
   // what exponentials hold back; or the address and the move of a score that
   // lives in memory.
-  double perScore = problem.fused ? 6 : 12;
-  constexpr double maskPerAxis = 2.5;
+  double perScore = problem.fused ? 7 : 12;
+  constexpr double maskPerAxis = 3;
   // Per 16 bytes: address, bounds, and the asynchronous copy.
-  double perCopy = grid.divides ? 14 : 8;
+  double perCopy = grid.divides ? 8 : 4;
   // Instructions of a warp: loop, position of the tile, barriers, statistics.
-  constexpr double perWarp = 300;
+  constexpr double perWarp = 200;
   // Of a lane: stores and loads that others wait for.
   constexpr double perSpilled = 16;
-  constexpr double sharedRate = 128;
+  constexpr double sharedRate = 200;
   // Without tensor cores.
   double productRate =
       problem.operandBytes == 2 ? chip.tensorRate : chip.vectorRate;
@@ -186,7 +188,7 @@ Work keyTileWork(const GpuProblem &problem, const GpuChip &chip,
 GpuCost combine(const GpuProblem &problem, const GpuChip &chip,
                 const GridCost &grid, const BlockShape &shape,
                 const Resources &resources) {
-  constexpr double latency = 300;     // of a key tile, beside its work
+  constexpr double latency = 200;     // of a key tile, beside its work
   constexpr double loadLatency = 900; // that a single stage does not hide
   constexpr double perBlock = 2500;   // start, query tile, windows, output
   constexpr double perWarp = 1500;    // instructions of these

@@ -76,14 +76,15 @@ def ConvertNAToLoopsPass : Pass<"convert-na-to-loops"> {
 def ConvertNAToThreadLoopsPass : Pass<"convert-na-to-thread-loops"> {
   let summary = "Lower na operations on memrefs to loops for GPU threads";
   let description = [{
-    Lowers `na.qk`, `na.av` and `na.attention` from their definitions to one
-    `scf.parallel` each, whose iterations are small enough to be threads of a
+    Lowers `na.qk`, `na.av`, `na.attention` and `na.merge` from their
+    definitions to one `scf.parallel` each, whose iterations are small enough to be threads of a
     GPU:
 
     | operation | an iteration computes |
     |---|---|
     | `na.qk` | one score; the last parallel dimensions are the slots |
-    | `na.av` | one element of the output |
+    | `na.av` | one element of the output, or two of 16 bits |
+    | `na.merge` | one element of the output |
     | `na.attention` | up to 64 channels of a row, in one pass over its keys |
 
     All sums are in registers; `na.attention` carries the largest logit, the sum
@@ -95,8 +96,9 @@ def ConvertNAToThreadLoopsPass : Pass<"convert-na-to-thread-loops"> {
     or by the largest power of two below that divides all their distances. The
     base address must then be as aligned: `memref.assume_alignment` says so.
 
-    Operations whose number of channels is dynamic, and `na.merge`, are left
-    for `convert-na-to-loops`.
+    Loops over the keys of a window have constant bounds where it always has
+    all of its keys. `na.attention` and `na.qk` with a dynamic number of
+    channels are left for `convert-na-to-loops`.
 
     Example: `-convert-na-to-thread-loops` turns
 
@@ -481,7 +483,9 @@ def LinalgToThreadLoopsPass : Pass<"linalg-to-thread-loops"> {
     Unlike `convert-linalg-to-parallel-loops`, no sum goes through memory, and
     the parallel loops are outermost whatever their place among the
     reductions. Arithmetic of the body gets the fast-math flag `contract`, so
-    that LLVM fuses a product with the sum that it is added to.
+    that LLVM fuses a product with the sum that it is added to. Values of type
+    f16 and bf16 are computed in f32 and rounded when they are stored, sums once
+    after the reductions.
 
     Operations whose outputs are indexed by a reduction are left alone.
 
@@ -591,7 +595,9 @@ def GPUMapRowsPass : Pass<"gpu-map-rows"> {
 
     A reduction must have one output of at most 32 bits that a commutative
     operation with a neutral element, or a selection of the larger or smaller
-    value, combines with each element. Sums are in an order of their own.
+    value, combines with each element. Sums are in an order of their own. The
+    results of an operation have the type of its outputs; inside of it f16 and
+    bf16 are computed in f32.
     Inputs must be indexed along the row or by the element alone: products of
     matrices are left alone. Operations join a group while nothing between them
     accesses memory and no row depends on another.

@@ -136,8 +136,8 @@ void buildGPUPipeline(OpPassManager &pm, const GPUPipelineOptions &options);
 void buildGPUKernelsPipeline(OpPassManager &pm,
                              const GPUPipelineOptions &options);
 
-/// Registers the pipelines.
-void registerPipelines();
+/// Registers the pipelines with the global pass registry.
+void registerNAPipelines();
 
 } // namespace mlir::na
 

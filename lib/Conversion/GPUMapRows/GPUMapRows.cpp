@@ -7,6 +7,7 @@
 
 #include "RowKernel.h"
 
+#include "na/Conversion/GPU/WideBody.h"
 #include "na/Conversion/Passes.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -131,6 +132,8 @@ std::optional<RowOp> mlir::na::getRowOp(linalg::LinalgOp op, unsigned rowDims) {
       llvm::is_contained({8u, 16u, 32u}, type.getIntOrFloatBitWidth());
   if (!isShuffled || !findCombiner(row))
     return std::nullopt;
+  if (auto neutral = dyn_cast<FloatAttr>(row.neutral))
+    row.neutral = FloatAttr::get(getWideType(type), neutral.getValueAsDouble());
   return row;
 }
 

@@ -8,13 +8,13 @@
 #include "RowKernel.h"
 
 #include "na/Conversion/GPU/LinearIndex.h"
+#include "na/Conversion/GPU/WideBody.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -59,6 +59,13 @@ private:
   void finishReduction(const RowOp &row, Value partial);
   void storeResults();
 
+  /// 16-bit floats are computed in f32.
+  Value extend(Value value) { return extendValue(b, b.getLoc(), value); }
+  Value truncate(Value value, Value memref) {
+    return truncateValue(b, b.getLoc(), value,
+                         cast<MemRefType>(memref.getType()).getElementType());
+  }
+
   Value combine(const RowOp &row, Value x, Value y);
   Value combineTeam(const RowOp &row, Value partial);
   Value shuffle(Value value, int64_t distance, int64_t width);
@@ -92,6 +99,7 @@ private:
   llvm::MapVector<Value, SmallVector<Value>> elementValues;
   llvm::MapVector<Value, Value> rowValues;
   llvm::SetVector<Value> written;
+  llvm::DenseSet<Value> loadedRows;
 };
 
 } // namespace
@@ -203,8 +211,10 @@ void RowKernelBuilder::buildThread() {
 
 Value RowKernelBuilder::loadRow(Value memref) {
   Value &value = rowValues[memref];
-  if (!value)
+  if (!value) {
     value = memref::LoadOp::create(b, memref, rowIndices);
+    loadedRows.insert(memref);
+  }
   return value;
 }
 
@@ -257,7 +267,7 @@ SmallVector<Value> RowKernelBuilder::buildBody(const RowOp &row, unsigned k,
       continue;
     map.map(argument, carried && op.isDpsInit(&operand)
                           ? carried
-                          : loadOperand(row, operand, k));
+                          : extend(loadOperand(row, operand, k)));
   }
   for (Operation &inner : op.getBlock()->without_terminator()) {
     if (auto indexOp = dyn_cast<linalg::IndexOp>(inner)) {
@@ -266,11 +276,15 @@ SmallVector<Value> RowKernelBuilder::buildBody(const RowOp &row, unsigned k,
               dim < rowIndices.size() ? rowIndices[dim] : elementIndices[k]);
       continue;
     }
-    b.clone(inner, map);
+    cloneWide(b, inner, map);
   }
   SmallVector<Value> results;
-  for (Value value : op.getBlock()->getTerminator()->getOperands())
-    results.push_back(map.lookupOrDefault(value));
+  for (auto [init, value] : llvm::zip_equal(
+           op.getDpsInits(), op.getBlock()->getTerminator()->getOperands())) {
+    Value result = extend(map.lookupOrDefault(value));
+    // Only what a reduction carries is not rounded.
+    results.push_back(carried ? result : truncate(result, init));
+  }
   return results;
 }
 
@@ -341,7 +355,8 @@ void RowKernelBuilder::buildInMemory(const RowOp &row) {
 void RowKernelBuilder::finishReduction(const RowOp &row, Value partial) {
   linalg::LinalgOp op = row.op;
   Value init = op.getDpsInits().front();
-  rowValues[init] = combine(row, combineTeam(row, partial), loadRow(init));
+  Value all = combine(row, combineTeam(row, partial), extend(loadRow(init)));
+  rowValues[init] = truncate(all, init);
   written.insert(init);
 }
 
@@ -351,29 +366,21 @@ Value RowKernelBuilder::combine(const RowOp &row, Value x, Value y) {
   map.map(row.element, x);
   map.map(op.getRegionOutputArgs().front(), y);
   for (Operation *inner : row.combiner)
-    b.clone(*inner, map);
+    cloneWide(b, *inner, map);
   return map.lookup(row.combiner.back()->getResult(0));
 }
 
 /// The value of the thread whose lane differs in the bit `distance`.
 Value RowKernelBuilder::shuffle(Value value, int64_t distance, int64_t width) {
   Type type = value.getType();
-  unsigned bits = type.getIntOrFloatBitWidth();
-  // Shuffles are of 32 bits.
-  Value sent = value;
-  if (bits < 32) {
-    if (isa<FloatType>(type))
-      sent = arith::BitcastOp::create(b, b.getIntegerType(bits), sent);
-    sent = arith::ExtUIOp::create(b, b.getI32Type(), sent);
-  }
+  bool narrow = type.getIntOrFloatBitWidth() < 32; // Shuffles are of 32 bits.
+  if (narrow)
+    value = arith::ExtUIOp::create(b, b.getI32Type(), value);
   Value received =
-      gpu::ShuffleOp::create(b, sent, distance, width, gpu::ShuffleMode::XOR)
+      gpu::ShuffleOp::create(b, value, distance, width, gpu::ShuffleMode::XOR)
           .getShuffleResult();
-  if (bits < 32) {
-    received = arith::TruncIOp::create(b, b.getIntegerType(bits), received);
-    if (isa<FloatType>(type))
-      received = arith::BitcastOp::create(b, type, received);
-  }
+  if (narrow)
+    received = arith::TruncIOp::create(b, type, received);
   return received;
 }
 
@@ -425,6 +432,11 @@ bool RowKernelBuilder::isDead(Value memref) {
 }
 
 void RowKernelBuilder::storeResults() {
+  // All threads of a team load the value of a row that one of them replaces.
+  if (llvm::any_of(written, [&](Value memref) {
+        return loadedRows.contains(memref) && !isDead(memref);
+      }))
+    gpu::BarrierOp::create(b);
   for (Value memref : written) {
     if (isDead(memref))
       continue;

@@ -40,6 +40,7 @@ struct RowOp {
   /// `element`, with the result so far.
   SmallVector<Operation *> combiner;
   Value element;
+  /// In the type in which values are computed.
   TypedAttr neutral;
 
   RowAccess getAccess(OpOperand &operand) const;

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "na/Conversion/GPU/WideBody.h"
 #include "na/Conversion/Passes.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -13,7 +14,6 @@
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace mlir::na {
@@ -22,6 +22,7 @@ namespace mlir::na {
 } // namespace mlir::na
 
 using namespace mlir;
+using namespace mlir::na;
 
 namespace {
 
@@ -36,6 +37,7 @@ private:
   Value index(int64_t value) {
     return arith::ConstantIndexOp::create(b, value);
   }
+  /// The value of an operand, in the type in which it is computed.
   Value load(OpOperand &operand);
   SmallVector<Value> buildIndices(OpOperand &operand);
   SmallVector<Value> buildBody(ValueRange outputs);
@@ -63,9 +65,10 @@ SmallVector<Value> LoopsOfLinalg::buildIndices(OpOperand &operand) {
 }
 
 Value LoopsOfLinalg::load(OpOperand &operand) {
-  if (!isa<MemRefType>(operand.get().getType()))
-    return operand.get();
-  return memref::LoadOp::create(b, operand.get(), buildIndices(operand));
+  Value value = operand.get();
+  if (isa<MemRefType>(value.getType()))
+    value = memref::LoadOp::create(b, value, buildIndices(operand));
+  return extendValue(b, b.getLoc(), value);
 }
 
 /// One iteration; `outputs` are the values of the outputs before it.
@@ -85,19 +88,11 @@ SmallVector<Value> LoopsOfLinalg::buildBody(ValueRange outputs) {
       map.map(indexOp.getResult(), ivs[indexOp.getDim()]);
       continue;
     }
-    Operation *copy = b.clone(inner, map);
-    // Lets LLVM fuse a product with the sum that it is added to.
-    if (auto arithmetic = dyn_cast<arith::ArithFastMathInterface>(copy)) {
-      arith::FastMathFlags flags = arith::FastMathFlags::contract;
-      if (arith::FastMathFlagsAttr given = arithmetic.getFastMathFlagsAttr())
-        flags = flags | given.getValue();
-      copy->setAttr(arithmetic.getFastMathAttrName(),
-                    arith::FastMathFlagsAttr::get(b.getContext(), flags));
-    }
+    cloneWide(b, inner, map);
   }
   SmallVector<Value> results;
   for (Value value : body->getTerminator()->getOperands())
-    results.push_back(map.lookupOrDefault(value));
+    results.push_back(extendValue(b, b.getLoc(), map.lookupOrDefault(value)));
   return results;
 }
 
@@ -165,8 +160,11 @@ void LoopsOfLinalg::run() {
   if (!reductions.empty())
     b.setInsertionPoint(outer.getBody()->getTerminator());
   for (auto [init, value] : llvm::zip_equal(
-           llvm::make_pointer_range(op.getDpsInitsMutable()), results))
-    memref::StoreOp::create(b, value, init->get(), buildIndices(*init));
+           llvm::make_pointer_range(op.getDpsInitsMutable()), results)) {
+    Type type = cast<MemRefType>(init->get().getType()).getElementType();
+    memref::StoreOp::create(b, truncateValue(b, b.getLoc(), value, type),
+                            init->get(), buildIndices(*init));
+  }
 }
 
 /// Whether outputs are indexed by parallel loops alone, so that their values

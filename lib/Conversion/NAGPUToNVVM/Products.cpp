@@ -245,8 +245,6 @@ struct ConvertFma : OpConversionPattern<FmaOp> {
 
   /// Channels that one vector load takes.
   static constexpr int64_t width = 4;
-  /// Bytes of a row after which swizzles repeat.
-  static constexpr int64_t period = 8 * chunkBytes;
 
   LogicalResult
   matchAndRewrite(FmaOp op, OneToNOpAdaptor adaptor,
@@ -259,33 +257,30 @@ struct ConvertFma : OpConversionPattern<FmaOp> {
     SmallVector<Value> acc(adaptor.getAcc());
     SmallVector<Value> lhs(adaptor.getLhs());
     Value rhs = adaptor.getRhs().front();
-    int64_t step = period / getElementBytes(rhsType.getElementType());
-    if (isa<SharedType>(op.getLhs().getType()) && op.getTransposed() &&
-        depth > step && depth % step == 0) {
-      // Both operands lie along rows: a loop over them, so that the code does
-      // not outgrow the instruction cache.
-      auto loop = scf::ForOp::create(b, b.constant(0),
-                                     b.constant(depth / step * period),
-                                     b.constant(period), acc);
+    if (isa<SharedType>(op.getLhs().getType()) && op.getTransposed()) {
+      // Both operands lie along rows: a loop over their chunks. Unrolled, the
+      // loads of many chunks would be in flight at once, in registers.
+      auto loop = scf::ForOp::create(
+          b, b.constant(0), b.constant(depth / width), b.constant(1), acc);
       OpBuilder::InsertionGuard insertion(b);
       b.setInsertionPointToStart(loop.getBody());
-      Value offset = loop.getInductionVar();
       SmallVector<Value> sums(loop.getRegionIterArgs());
-      multiply(b, op, {b.add(lhs.front(), offset)}, b.add(rhs, offset), step,
-               sums);
+      multiply(b, op, lhs, rhs, loop.getInductionVar(), width, sums);
       scf::YieldOp::create(b, sums);
       acc.assign(loop.getResults().begin(), loop.getResults().end());
     } else {
-      multiply(b, op, lhs, rhs, depth, acc);
+      multiply(b, op, lhs, rhs, b.constant(0), depth, acc);
     }
     rewriter.replaceOpWithMultiple(op, {acc});
     return success();
   }
 
 private:
-  /// Adds the products of the first `depth` columns of `lhs` to `acc`.
+  /// Adds the products of `depth` columns of `lhs` to `acc`. Those of a shared
+  /// tile begin with `chunk`.
   static void multiply(ThreadBuilder &b, FmaOp op, ArrayRef<Value> lhs,
-                       Value rhs, int64_t depth, SmallVector<Value> &acc) {
+                       Value rhs, Value chunk, int64_t depth,
+                       SmallVector<Value> &acc) {
     auto type = cast<FragmentType>(op.getAcc().getType());
     auto rhsType = cast<SharedType>(op.getRhs().getType());
     FragmentLayout layout(type);
@@ -296,10 +291,11 @@ private:
     Value column = layout.getThreadColumn(b);
     std::optional<SharedAddress> lhsAddress;
     if (auto lhsType = dyn_cast<SharedType>(op.getLhs().getType()))
-      lhsAddress.emplace(b, lhsType, lhs.front(), layout.getThreadRow(b), zero);
+      lhsAddress.emplace(b, lhsType, lhs.front(), layout.getThreadRow(b),
+                         chunk);
     // Not transposed, two neighbouring columns are in one chunk.
     SharedAddress rhsAddress =
-        transposed ? SharedAddress(b, rhsType, rhs, column, zero)
+        transposed ? SharedAddress(b, rhsType, rhs, column, chunk)
                    : SharedAddress(b, rhsType, rhs, zero, b.div(column, 4),
                                    b.mul(b.rem(column, 4), 4));
     Value laneOfGroup = b.bitAnd(b.lane(), ~int64_t(3));

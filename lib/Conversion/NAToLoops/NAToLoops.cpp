@@ -13,6 +13,7 @@
 
 #include "na/Conversion/NAToLoops/NAToLoops.h"
 
+#include "MergeLowering.h"
 #include "WindowLoopBuilder.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -196,65 +197,6 @@ public:
 
 private:
   AVOp op;
-};
-
-//===----------------------------------------------------------------------===//
-// na.merge
-//===----------------------------------------------------------------------===//
-
-class MergeLowering : public LoopBuilder {
-public:
-  MergeLowering(RewriterBase &rewriter, MergeOp op)
-      : LoopBuilder(rewriter, op,
-                    getAccumulatorFor(getFloatType(op.getLses().front()).isF64()
-                                          ? getFloatType(op.getLses().front())
-                                          : getFloatType(op.getOutput()))),
-        op(op) {}
-
-  void lower() {
-    SmallVector<IndexValue> sizes = dims(op.getOutput());
-    IndexValue valueDim = sizes.pop_back_val();
-    parallel(sizes, [&](ValueRange indices) { lowerRow(indices, valueDim); });
-  }
-
-private:
-  void lowerRow(ValueRange indices, const IndexValue &valueDim) {
-    Value none = negativeInfinity();
-    Value zero = number(0);
-    SmallVector<Value> lses;
-    for (Value lse : op.getLses())
-      lses.push_back(load(lse, indices));
-    Value top = lses.front();
-    for (Value lse : ArrayRef(lses).drop_front())
-      top = max(top, lse);
-
-    // Without a key in any part, -inf - top would be a NaN.
-    Value noKeys = isEqual(top, none);
-    Value base = select(noKeys, zero, top);
-    SmallVector<Value> weights, empty;
-    Value total = zero;
-    for (Value lse : lses) {
-      weights.push_back(exp(sub(lse, base)));
-      empty.push_back(isEqual(lse, none));
-      total = add(total, weights.back());
-    }
-    total = select(noKeys, number(1), total);
-
-    sequential(valueDim, [&](Value c) {
-      SmallVector<Value> at = concat(indices, c);
-      Value sum = zero;
-      for (auto [i, output] : llvm::enumerate(op.getOutputs())) {
-        // 0 * NaN would let a part without keys through.
-        Value term = mul(weights[i], load(output, at));
-        sum = add(sum, select(empty[i], zero, term));
-      }
-      store(div(sum, total), op.getOutput(), at);
-    });
-    if (Value lse = op.getLse())
-      store(select(noKeys, none, add(base, log(total))), lse, indices);
-  }
-
-  MergeOp op;
 };
 
 //===----------------------------------------------------------------------===//

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "MergeLowering.h"
 #include "WindowLoopBuilder.h"
 
 #include "na/Conversion/Passes.h"
@@ -169,6 +170,46 @@ protected:
     return sum;
   }
 
+  /// The key at `slots` of the window of `row`.
+  Key makeKey(const Row &row, ValueRange slots) {
+    Key key;
+    for (int64_t i = 0; i < window.getRank(); ++i) {
+      IndexValue slot(b, b.getLoc(), slots[i], /*nonNegative=*/true);
+      IndexValue position = row.keys[i].begin + slot;
+      IndexValue coordinate =
+          row.residues[i] + position * window.getDilation()[i];
+      key.slots.push_back(slot);
+      key.positions.push_back(position);
+      key.coordinates.push_back(coordinate.getValue());
+    }
+    return key;
+  }
+
+  /// Loops over the slots of the window of `row`, carrying `inits`. The bounds
+  /// are constants, which lets LLVM unroll, on axes that have all keys.
+  SmallVector<Value>
+  forEachSlot(const Row &row, ValueRange inits,
+              function_ref<SmallVector<Value>(const Key &, ValueRange)> body) {
+    SmallVector<Value> ends;
+    for (int64_t i = 0; i < window.getRank(); ++i)
+      ends.push_back(window.getCausal()[i]
+                         ? (row.keys[i].end - row.keys[i].begin).getValue()
+                         : index(window.getSize()[i]));
+    SmallVector<Value> begins(ends.size(), index(0));
+    SmallVector<Value> steps(ends.size(), index(1));
+    auto fill = [&](OpBuilder &builder, Location, ValueRange slots,
+                    ValueRange args) -> scf::ValueVector {
+      OpBuilder::InsertionGuard guard(b);
+      b.restoreInsertionPoint(builder.saveInsertionPoint());
+      SmallVector<Value> results = body(makeKey(row, slots), args);
+      builder.restoreInsertionPoint(b.saveInsertionPoint());
+      return scf::ValueVector(results.begin(), results.end());
+    };
+    scf::LoopNest nest =
+        scf::buildLoopNest(b, b.getLoc(), begins, ends, steps, inits, fill);
+    return SmallVector<Value>(nest.results.begin(), nest.results.end());
+  }
+
   /// The bias of a key.
   Value loadBias(Value bias, const Row &row, const Key &key) {
     SmallVector<Value> indices{row.head};
@@ -210,21 +251,14 @@ public:
 private:
   void lowerScore(ValueRange rowIndices, ValueRange slots) {
     Row row = makeRow(rowIndices, query, key);
-    Key one;
+    Key one = makeKey(row, slots);
     Value exists;
     for (int64_t i = 0; i < window.getRank(); ++i) {
-      IndexValue slot(b, b.getLoc(), slots[i], /*nonNegative=*/true);
-      IndexValue position = row.keys[i].begin + slot;
-      IndexValue coordinate =
-          row.residues[i] + position * window.getDilation()[i];
-      one.slots.push_back(slot);
-      one.positions.push_back(position);
-      one.coordinates.push_back(coordinate.getValue());
       // Only causal rows can have fewer keys than slots.
       if (!window.getCausal()[i])
         continue;
       Value inside = arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
-                                           position.getValue(),
+                                           one.positions[i].getValue(),
                                            row.keys[i].end.getValue());
       exists = exists ? arith::AndIOp::create(b, exists, inside) : inside;
     }
@@ -270,20 +304,39 @@ public:
         op(op) {}
 
   void lower() {
-    parallel(dims(op.getOutput()), [&](ValueRange indices) {
+    // Neighbours of 16 bits share the loads of the weights.
+    Value value = op.getValue(), output = op.getOutput();
+    int64_t lanes = std::min(getLanes(value), getLanes(output));
+    lanes = std::min<int64_t>(lanes, 32 / getFloatType(value).getWidth());
+    lanes = std::max<int64_t>(lanes, 1);
+    value = assumeAligned(value, lanes);
+    output = assumeAligned(output, lanes);
+    SmallVector<IndexValue> sizes = dims(output);
+    if (lanes > 1)
+      sizes.back() = IndexValue(b, b.getLoc(), getLastDim(output) / lanes);
+    parallel(sizes, [&](ValueRange indices) {
       ValueRange rowIndices = indices.drop_back();
-      Row row = makeRow(rowIndices, op.getWeights(), op.getValue());
-      Value sum = forEachKey(
-          row, number(0),
+      Row row = makeRow(rowIndices, op.getWeights(), value);
+      IndexValue part(b, b.getLoc(), indices.back(), /*nonNegative=*/true);
+      Value channel = (part * lanes).getValue();
+      Value zero = lanes > 1 ? splat(number(0), lanes) : number(0);
+      Value sum = forEachSlot(
+          row, zero,
           [&](const Key &key, ValueRange args) -> SmallVector<Value> {
             Value weight =
                 load(op.getWeights(), concat(rowIndices, slotOf(key)));
-            Value value =
-                load(op.getValue(), concat(concat(row.batch, key.coordinates),
-                                           row.kvHead, indices.back()));
-            return {fma(weight, value, args.front())};
+            SmallVector<Value> at =
+                concat(concat(row.batch, key.coordinates), row.kvHead, channel);
+            if (lanes == 1)
+              return {fma(weight, load(value, at), args.front())};
+            return {fma(splat(weight, lanes),
+                        loadVector(value, at, lanes, lanes), args.front())};
           })[0];
-      store(sum, op.getOutput(), indices);
+      SmallVector<Value> at = concat(rowIndices, channel);
+      if (lanes == 1)
+        store(sum, output, at);
+      else
+        storeVector(sum, output, at, lanes);
     });
   }
 
@@ -343,7 +396,7 @@ private:
     Row row = makeRow(indices, query, key);
     SmallVector<Value> state = {negativeInfinity(), number(0),
                                 splat(number(0), channels)};
-    state = forEachKey(
+    state = forEachSlot(
         row, state, [&](const Key &one, ValueRange args) -> SmallVector<Value> {
           SmallVector<Value> at =
               concat(row.batch, one.coordinates, row.kvHead);
@@ -421,7 +474,7 @@ struct ConvertNAToThreadLoops
   void runOnOperation() override {
     SmallVector<Operation *> worklist;
     getOperation()->walk([&](Operation *op) {
-      if (isa<AttentionOp, QKOp, AVOp>(op))
+      if (isa<AttentionOp, QKOp, AVOp, MergeOp>(op))
         worklist.push_back(op);
     });
     IRRewriter rewriter(&getContext());
@@ -449,6 +502,10 @@ struct ConvertNAToThreadLoops
               })
               .Case([&](AVOp op) {
                 AVThreads(rewriter, op).lower();
+                return true;
+              })
+              .Case([&](MergeOp op) {
+                MergeLowering(rewriter, op, /*elements=*/true).lower();
                 return true;
               });
       if (lowered)

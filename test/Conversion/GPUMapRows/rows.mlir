@@ -22,6 +22,7 @@
 // CHECK-COUNT-3:   gpu.shuffle xor
 // CHECK-COUNT-7:   arith.divf
 // CHECK-NOT:       memref.load
+// CHECK-NOT:       gpu.barrier
 // CHECK:           scf.if %[[ACTIVE]] {
 // CHECK:             memref.store %{{.*}}, %[[S]][%{{.*}}, %[[LANE]]]
 // CHECK:             memref.store %{{.*}}, %[[S]][%{{.*}}, %[[NEXT]]]
@@ -77,25 +78,41 @@ func.func @softmax(%s: memref<100x49xf32>) {
 // -----
 
 // Rows shorter than a warp share it: four lanes each. The combined value gets
-// the one that was there; lane 0 stores it. Types below 32 bits are shuffled as
-// integers.
+// the one that was there; lane 0 stores it when all have loaded that one. Types
+// of 16 bits are computed in f32.
 // CHECK-LABEL: func @short(
 // CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<64x3xf16>, %[[Y:[a-z0-9]+]]: memref<64xf16>)
 // CHECK:         gpu.launch blocks({{.*}}) in (%{{.*}} = %c1, {{.*}}) threads(%[[T:.*]], %{{.*}}, %{{.*}}) in (%{{.*}} = %c256,
 // CHECK:           %[[LANE:.*]] = arith.remui %[[T]], %c4 : index
-// CHECK:           %[[BITS:.*]] = arith.bitcast %{{.*}} : f16 to i16
-// CHECK:           %[[WORD:.*]] = arith.extui %[[BITS]] : i16 to i32
-// CHECK:           gpu.shuffle xor %[[WORD]], %c2_i32, %c32_i32 : i32
-// CHECK:           gpu.shuffle xor %{{.*}}, %c1_i32, %c32_i32 : i32
+// CHECK:           arith.extf %{{.*}} : f16 to f32
+// CHECK:           gpu.shuffle xor %{{.*}}, %c2_i32, %c32_i32 : f32
+// CHECK:           gpu.shuffle xor %{{.*}}, %c1_i32, %c32_i32 : f32
 // CHECK-NOT:       gpu.shuffle
-// CHECK:           %[[INIT:.*]] = memref.load %[[Y]]
-// CHECK:           %[[ALL:.*]] = arith.maximumf %[[INIT]], %{{.*}} : f16
+// CHECK:           %[[OLD:.*]] = memref.load %[[Y]]
+// CHECK:           %[[INIT:.*]] = arith.extf %[[OLD]] : f16 to f32
+// CHECK:           %[[ALL:.*]] = arith.maximumf %[[INIT]], %{{.*}} : f32
+// CHECK:           %[[NEW:.*]] = arith.truncf %[[ALL]] : f32 to f16
+// CHECK:           gpu.barrier
 // CHECK:           %[[IS0:.*]] = arith.cmpi eq, %[[LANE]], %c0 : index
 // CHECK:           scf.if %[[IS0]] {
-// CHECK:             memref.store %[[ALL]], %[[Y]]
+// CHECK:             memref.store %[[NEW]], %[[Y]]
 func.func @short(%x: memref<64x3xf16>, %y: memref<64xf16>) {
   linalg.reduce { arith.maximumf } ins(%x : memref<64x3xf16>)
       outs(%y : memref<64xf16>) dimensions = [1]
+  return
+}
+
+// -----
+
+// Shuffles are of 32 bits.
+// CHECK-LABEL: func @integers(
+// CHECK:           %[[WORD:.*]] = arith.extui %[[BYTE:.*]] : i8 to i32
+// CHECK:           %[[OTHER:.*]], %{{.*}} = gpu.shuffle xor %[[WORD]], %c1_i32, %c32_i32 : i32
+// CHECK:           %[[PART:.*]] = arith.trunci %[[OTHER]] : i32 to i8
+// CHECK:           arith.addi %[[BYTE]], %[[PART]] : i8
+func.func @integers(%x: memref<64x2xi8>, %y: memref<64xi8>) {
+  linalg.reduce { arith.addi } ins(%x : memref<64x2xi8>)
+      outs(%y : memref<64xi8>) dimensions = [1]
   return
 }
 

@@ -74,3 +74,24 @@ func.func @copy(%x: memref<2x3xf32>, %y: memref<2x3xf32, strided<[9, 3]>>) {
   memref.copy %x, %y : memref<2x3xf32> to memref<2x3xf32, strided<[9, 3]>>
   return
 }
+
+// A sum of f16 is carried in f32 and rounded once.
+// CHECK-LABEL: func @narrow(
+// CHECK:           %[[OLD:.*]] = memref.load %{{.*}} : memref<5xf16>
+// CHECK:           %[[INIT:.*]] = arith.extf %[[OLD]] : f16 to f32
+// CHECK:           %[[SUM:.*]] = scf.for {{.*}} iter_args(%[[S:.*]] = %[[INIT]]) -> (f32) {
+// CHECK:             %[[X:.*]] = arith.extf %{{.*}} : f16 to f32
+// CHECK:             %[[XX:.*]] = arith.mulf %[[X]], %[[X]] fastmath<contract> : f32
+// CHECK:             arith.addf %[[XX]], %[[S]] fastmath<contract> : f32
+// CHECK:           %[[NEW:.*]] = arith.truncf %[[SUM]] : f32 to f16
+// CHECK:           memref.store %[[NEW]]
+func.func @narrow(%x: memref<5x7xf16>, %y: memref<5xf16>) {
+  linalg.reduce ins(%x : memref<5x7xf16>) outs(%y : memref<5xf16>)
+      dimensions = [1]
+      (%a: f16, %s: f16) {
+        %0 = arith.mulf %a, %a : f16
+        %1 = arith.addf %0, %s : f16
+        linalg.yield %1 : f16
+      }
+  return
+}

@@ -109,14 +109,12 @@ func.func @mma_tf32(%a: !nagpu.fragment<16x8xf32, lhs, 1>,
   return %d : !nagpu.fragment<16x8xf32, accumulator, 1>
 }
 
-// Both operands lie along rows: vector loads, and a loop over 128 bytes.
+// Both operands lie along rows: vector loads, and a loop over the chunks.
 // CHECK-LABEL: func @fma_transposed(
 // CHECK-SAME:    %[[Q:.*]]: i32, %[[K:.*]]: i32
-// CHECK:         scf.for %[[I:.*]] = %c0_i32 to %c256_i32 step %c128_i32 iter_args({{.*}}) -> (f32, f32, f32, f32)
-// CHECK:           arith.addi %[[Q]], %[[I]]
-// CHECK:           arith.addi %[[K]], %[[I]]
+// CHECK:         scf.for %[[I:.*]] = %c0_i32 to %c16_i32 step %c1_i32 iter_args({{.*}}) -> (f32, f32, f32, f32)
 // CHECK:           llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xf32>
-// CHECK-COUNT-128: math.fma
+// CHECK-COUNT-16:  math.fma
 // CHECK-NOT:     math.fma
 func.func @fma_transposed(%q: !nagpu.shared<16x64xf32, padded>,
                           %k: !nagpu.shared<8x64xf32, padded>,

@@ -1,11 +1,10 @@
 // RUN: na-opt %s -convert-na-to-thread-loops | FileCheck %s
 // RUN: na-opt %s -convert-na-to-thread-loops -convert-na-to-loops | FileCheck %s --check-prefix=REST
 
-// Left for convert-na-to-loops: a number of channels that is not known, and
-// na.merge.
+// Left for convert-na-to-loops: a number of channels that is not known.
 
 // CHECK-NOT:  scf
-// REST-NOT:   na.{{attention|qk|merge}}
+// REST-NOT:   na.{{attention|qk}}
 
 // CHECK-LABEL: func @attention
 // CHECK:         na.attention
@@ -21,13 +20,5 @@ func.func @attention(%q: memref<1x20x2x?xf32>, %o: memref<1x20x2x?xf32>) {
 func.func @qk(%q: memref<1x20x2x?xf32>, %s: memref<1x20x2x7xf32>) {
   na.qk ins(%q, %q : memref<1x20x2x?xf32>, memref<1x20x2x?xf32>)
       outs(%s : memref<1x20x2x7xf32>) window(<size = [7]>)
-  return
-}
-
-// CHECK-LABEL: func @merge
-// CHECK:         na.merge
-func.func @merge(%o: memref<2x8xf32>, %l: memref<2xf32>, %d: memref<2x8xf32>) {
-  na.merge ins(%o : memref<2x8xf32>) lses(%l : memref<2xf32>)
-      outs(%d : memref<2x8xf32>)
   return
 }

@@ -55,7 +55,7 @@ func.func @strided(%q: memref<1x20x2x64xbf16, strided<[9999, 129, 64, 1]>>,
 // A thread an element of the output.
 // CHECK-LABEL: func @av(
 // CHECK:         scf.parallel (%[[X:.*]], %[[H:.*]], %[[D:.*]]) = (%c0, %c0, %c0) to (%c20, %c2, %c64)
-// CHECK:           scf.for {{.*}} iter_args(%{{.*}}) -> (f32)
+// CHECK:           scf.for {{.*}} = %c0 to %c7 step %c1 iter_args(%{{.*}}) -> (f32)
 // CHECK:             memref.load %{{.*}}[%c0, %{{.*}}, %[[H]], %[[D]]] : memref<1x20x2x64xf32>
 // CHECK:             math.fma
 // CHECK:           memref.store %{{.*}}, %{{.*}}[%c0, %[[X]], %[[H]], %[[D]]]
@@ -63,6 +63,36 @@ func.func @av(%w: memref<1x20x2x7xf32>, %v: memref<1x20x2x64xf32>,
               %o: memref<1x20x2x64xf32>) {
   na.av ins(%w, %v : memref<1x20x2x7xf32>, memref<1x20x2x64xf32>)
       outs(%o : memref<1x20x2x64xf32>) window(<size = [7]>)
+  return
+}
+
+// Or two of 16 bits; the bounds of a causal axis depend on the row.
+// CHECK-LABEL: func @av16(
+// CHECK:         scf.parallel (%[[X:.*]], %[[H:.*]], %[[D:.*]]) = (%c0, %c0, %c0) to (%c20, %c2, %c32)
+// CHECK:           %[[CHANNEL:.*]] = arith.muli %[[D]], %c2
+// CHECK:           %[[KEYS:.*]] = arith.subi
+// CHECK:           scf.for {{.*}} = %c0 to %[[KEYS]] step %c1 iter_args(%{{.*}}) -> (vector<2xf32>)
+// CHECK:             vector.load %{{.*}}[%c0, %{{.*}}, %[[H]], %[[CHANNEL]]] {alignment = 4 : i64}
+// CHECK:           vector.store %{{.*}}, %{{.*}}[%c0, %[[X]], %[[H]], %[[CHANNEL]]] {alignment = 4 : i64}
+func.func @av16(%w: memref<1x20x2x7xf32>, %v: memref<1x20x2x64xbf16>,
+                %o: memref<1x20x2x64xbf16>) {
+  na.av ins(%w, %v : memref<1x20x2x7xf32>, memref<1x20x2x64xbf16>)
+      outs(%o : memref<1x20x2x64xbf16>) window(<size = [7], causal = [true]>)
+  return
+}
+
+// A thread an element; the first of a row writes the LSE.
+// CHECK-LABEL: func @merge(
+// CHECK:         scf.parallel (%[[X:.*]], %[[C:.*]]) = (%c0, %c0) to (%c2, %c8)
+// CHECK:           memref.store %{{.*}}, %{{.*}}[%[[X]], %[[C]]]
+// CHECK:           %[[FIRST:.*]] = arith.cmpi eq, %[[C]], %c0
+// CHECK:           scf.if %[[FIRST]] {
+// CHECK:             memref.store %{{.*}}, %{{.*}}[%[[X]]]
+func.func @merge(%o: memref<2x8xf32>, %l: memref<2xf32>, %d: memref<2x8xf32>,
+                 %e: memref<2xf32>) {
+  na.merge ins(%o, %o : memref<2x8xf32>, memref<2x8xf32>)
+      lses(%l, %l : memref<2xf32>, memref<2xf32>)
+      outs(%d, %e : memref<2x8xf32>, memref<2xf32>)
   return
 }
 

@@ -1,4 +1,5 @@
-// RUN: na-opt %s -na-select-schedule=target=sm_90a | FileCheck %s
+// RUN: na-opt %s -na-select-schedule=target=sm_90a 2>%t.err | FileCheck %s
+// RUN: FileCheck %s --check-prefix=REMARK --input-file=%t.err
 // RUN: na-opt %s -na-select-schedule="target=sm_80 query-tile=64 key-tile=32" | FileCheck %s --check-prefix=FIXED
 // RUN: na-opt %s -na-select-schedule="target=sm_86 query-tile=64 key-tile=48 explain" -o /dev/null 2>&1 | FileCheck %s --check-prefix=EXPLAIN
 // RUN: na-opt %s -na-select-schedule="target=sm_90 query-tile=5 key-tile=7" | FileCheck %s --check-prefix=ODD
@@ -49,8 +50,9 @@ func.func @halves(%q: memref<?x?x2x8xf16>, %w: memref<?x?x2x5xf32>) {
 
 // Nothing fits: the queries alone would take all of the shared memory.
 // CHECK-LABEL: func @wide
-// CHECK:         schedule = #na.schedule<target = "sm_90a", query_tile = [16], key_tile = [16]>
+// CHECK:         schedule = #na.schedule<target = "naive", query_tile = [1], key_tile = [1]>
 // EXPLAIN:       remark: {{.*}}: no tiling fits sm_86
+// REMARK:        remark: no tile of 16 queries and 16 keys with 8192 channels of keys and 8192 of values fits the 232448 bytes of shared memory and 255 registers of sm_90a: left for the naive lowering
 func.func @wide(%q: memref<1x512x1x8192xbf16>) {
   na.attention
     ins(%q, %q, %q : memref<1x512x1x8192xbf16>, memref<1x512x1x8192xbf16>, memref<1x512x1x8192xbf16>)

@@ -27,17 +27,18 @@
 // CHECK:             %[[VT:.*]] = na.tile.load %[[V]][%[[B]], %[[KH]]] {{.*}} -> tensor<16x48xbf16>
 // CHECK:             %[[TILEMAX:.*]] = linalg.generic {indexing_maps = [#[[ID]], #[[ROW]]], iterator_types = ["parallel", "reduction"]} ins(%[[M]] : {{.*}}) outs(%[[INF]]
 // CHECK:               arith.maxnumf
+// The running maximum is that of exponents: 0.228 is log2(e) / sqrt(40).
 // CHECK:             %[[NEWMAX:.*]] = linalg.generic {{.*}} ins(%[[TILEMAX]], %[[MAX]] :
-// CHECK:               arith.maxnumf
-// 0.228 is log2(e) / sqrt(40). A row with no key so far is shifted by nothing.
+// CHECK:               arith.constant 0.228
+// CHECK:               arith.mulf
+// CHECK-NEXT:          arith.maxnumf
+// A row with no key so far is shifted by nothing.
 // CHECK:             %[[SHIFT:.*]] = linalg.generic {{.*}} ins(%[[NEWMAX]] :
-// CHECK-DAG:           %[[SCALED:.*]] = arith.mulf %{{.*}}, %[[C:cst.*]] : f32
-// CHECK-DAG:           %[[C]] = arith.constant 0.228
-// CHECK:               arith.select %{{.*}}, %{{.*}}, %[[SCALED]]
+// CHECK:               arith.cmpf oeq
+// CHECK-NEXT:          arith.select
 // CHECK:             %[[RESCALE:.*]] = linalg.generic {{.*}} ins(%[[SHIFT]] : tensor<32xf32>) outs(%[[MAX]]
-// CHECK:               %[[BEFORE:.*]] = arith.mulf
-// CHECK-NEXT:          %[[STEP:.*]] = arith.subf %[[BEFORE]]
-// CHECK-NEXT:          math.exp2 %[[STEP]]
+// CHECK:               arith.subf
+// CHECK-NEXT:          math.exp2
 // CHECK:             %[[P:.*]] = linalg.generic {indexing_maps = [#[[ROW]], #[[ID]]], iterator_types = ["parallel", "parallel"]} ins(%[[SHIFT]] : tensor<32xf32>) outs(%[[M]]
 // CHECK:             ^bb0(%[[SH:.*]]: f32, %[[X:.*]]: f32):
 // CHECK:               %[[C2:.*]] = arith.constant 0.228
@@ -58,9 +59,9 @@
 // CHECK:           %[[RESULT:.*]] = linalg.generic {{.*}} ins(%[[INVERSE]] : tensor<32xf32>) outs(%[[LOOP]]#0
 // CHECK:             arith.mulf
 // CHECK:           na.tile.store %[[RESULT]] into %[[O]][%[[B]], %[[H]]] at(%[[AT]]) box [32] dilation [1] : tensor<32x48xf32>, memref<2x64x4x48xbf16>
-// The maximum is that of raw scores.
+// From the exponent of two to that of e: times ln(2).
 // CHECK:           %[[L:.*]] = linalg.generic {{.*}} ins(%[[LOOP]]#1 : tensor<32xf32>) outs(%[[LOOP]]#2
-// CHECK:             arith.constant 0.158
+// CHECK:             arith.constant 0.693
 // CHECK:             arith.mulf
 // CHECK:             math.log
 // CHECK:           na.tile.store %[[L]] into %[[LSE]]
@@ -87,7 +88,6 @@ func.func @one_axis(%q: memref<2x64x4x40xbf16>, %k: memref<2x64x2x40xbf16>,
 // CHECK-NOT:     arith.truncf
 // CHECK:         linalg.contract
 // CHECK:         na.tile.store
-// CHECK-NOT:     arith.mulf
 // CHECK:         math.log
 func.func @negative_scale(%q: memref<1x16x1x8xf32>, %o: memref<1x16x1x8xf32>,
                           %lse: memref<1x16x1xf32>) {
@@ -158,6 +158,17 @@ func.func @value_chunks(%q: memref<1x16x1x8xf32>, %v: memref<1x16x1x400xf32>,
     ins(%q, %q, %v : memref<1x16x1x8xf32>, memref<1x16x1x8xf32>, memref<1x16x1x400xf32>)
     additional(%ak, %av : memref<1x4x1x8xf32>, memref<1x4x1x400xf32>)
     outs(%o : memref<1x16x1x400xf32>) window(<size = [5]>)
+    {schedule = #na.schedule<target = "sm_80", query_tile = [16], key_tile = [16]>}
+  return
+}
+
+// Nothing is stored to a destination that holds nothing.
+// CHECK-LABEL: func @empty
+// CHECK-NEXT:    return
+func.func @empty(%q: memref<0x16x1x8xf32>, %v: memref<0x16x1x400xf32>) {
+  na.attention
+    ins(%q, %q, %v : memref<0x16x1x8xf32>, memref<0x16x1x8xf32>, memref<0x16x1x400xf32>)
+    outs(%v : memref<0x16x1x400xf32>) window(<size = [5]>)
     {schedule = #na.schedule<target = "sm_80", query_tile = [16], key_tile = [16]>}
   return
 }

@@ -54,3 +54,14 @@ func.func @dynamic_value_dim(%q: memref<1x9x1x8xf32>, %v: memref<1x9x1x?xf32>) {
     {schedule = #na.schedule<target = "cpu", query_tile = [4], key_tile = [3]>}
   return
 }
+
+// The schedule says that no tile fits.
+// CHECK-LABEL: func @naive
+// CHECK-NEXT:    na.attention
+func.func @naive(%q: memref<1x16x1x8xf32>) {
+  na.attention
+    ins(%q, %q, %q : memref<1x16x1x8xf32>, memref<1x16x1x8xf32>, memref<1x16x1x8xf32>)
+    outs(%q : memref<1x16x1x8xf32>) window(<size = [5]>)
+    {schedule = #na.schedule<target = "naive", query_tile = [1], key_tile = [1]>}
+  return
+}

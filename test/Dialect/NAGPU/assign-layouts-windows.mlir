@@ -1,19 +1,20 @@
 // RUN: na-opt %s -split-input-file -nagpu-assign-layouts -canonicalize -cse | FileCheck %s
 
-// Windows are two numbers a row and axis. A mask compares the digits of the
+// Windows are a number a row and axis, from which their ends follow; causal
+// ones are two. A mask compares the digits of the
 // column with them, relative to the tile of keys, on the axes that can be cut
 // only.
 // CHECK-LABEL: func @mask
 // CHECK-SAME:    %{{[a-z0-9_]+}}: memref<1x16x1x16xf32>, %[[X:[a-z0-9_]+]]: index, %[[Y:[a-z0-9_]+]]: index, %[[INSIDE:[a-z0-9_]+]]: i1
 // CHECK:         gpu.launch
-// CHECK:           %[[R:.*]]:4 = nagpu.map() {
+// CHECK:           %[[R:.*]]:3 = nagpu.map() {
 // CHECK-DAG:         %[[ROW:.*]] = nagpu.index 0
 // CHECK-DAG:         %[[RY:.*]] = arith.remui %[[ROW]], %c8_i32 : i32
 // CHECK-DAG:         %[[RX:.*]] = arith.divui %[[ROW]], %c8_i32 : i32
-// CHECK:             nagpu.yield %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : i32, i32, i32, i32
-// CHECK-NEXT:      } : !nagpu.fragment<16xi32, row, 1>, !nagpu.fragment<16xi32, row, 1>, !nagpu.fragment<16xi32, row, 1>, !nagpu.fragment<16xi32, row, 1>
+// CHECK:             nagpu.yield %{{.*}}, %{{.*}}, %{{.*}} : i32, i32, i32
+// CHECK-NEXT:      } : !nagpu.fragment<16xi32, row, 1>, !nagpu.fragment<16xi32, row, 1>, !nagpu.fragment<16xi32, row, 1>
 // CHECK:           %[[S:.*]] = nagpu.splat
-// CHECK:           %[[BOUNDS:.*]]:2 = nagpu.map(%[[R]]#2, %[[R]]#3 : {{.*}}) {
+// CHECK:           %[[BOUNDS:.*]]:2 = nagpu.map(%[[R]]#1, %[[R]]#2 : {{.*}}) {
 // CHECK-NEXT:      ^bb0(%[[B0:.*]]: i32, %[[E0:.*]]: i32):
 // CHECK:             %[[AT:.*]] = arith.index_cast %[[Y]] : index to i32
 // CHECK:             %[[B1:.*]] = arith.subi %[[B0]], %[[AT]] : i32
@@ -33,7 +34,9 @@
 // CHECK:           %[[C:.*]] = scf.if %[[INSIDE]] -> (!nagpu.fragment<16x16xf32, accumulator, 1>) {
 // CHECK-NEXT:        scf.yield %[[S]]
 // CHECK-NEXT:      } else {
-// CHECK:             %[[ALL:.*]]:4 = nagpu.map(%[[R]]#0, %[[R]]#1, %[[R]]#2, %[[R]]#3 :
+// CHECK:             %[[ALL:.*]]:4 = nagpu.map(%[[R]]#0, %[[R]]#1, %[[R]]#2 :
+// CHECK:               %[[AB:.*]] = arith.subi
+// CHECK:               arith.addi %[[AB]], %c3_i32 : i32
 // CHECK:             %[[M2:.*]] = nagpu.map(%[[S]], %[[ALL]]#0, %[[ALL]]#1, %[[ALL]]#2, %[[ALL]]#3 :
 // CHECK:               arith.select
 // CHECK:               arith.select
@@ -108,7 +111,7 @@ func.func @bias(%table: memref<2x9xf16>, %o: memref<1x16x1x16xf32>, %q: index, %
 // queries beyond the tensor have none.
 // CHECK-LABEL: func @scatter
 // CHECK-SAME:    %[[W:[a-z0-9_]+]]: memref<1x?x8x1x15xbf16>, %[[Q:[a-z0-9_]+]]: index, %[[K:[a-z0-9_]+]]: index
-// CHECK:         %[[R:.*]]:4 = nagpu.map(%{{.*}}#0, %{{.*}}#1, %{{.*}}#2, %{{.*}}#3 :
+// CHECK:         %[[R:.*]]:4 = nagpu.map(%{{.*}}#0, %{{.*}}#1 :
 // CHECK:         nagpu.map(%{{.*}}, %[[R]]#0, %[[R]]#1, %[[R]]#2, %[[R]]#3 : {{.*}}) over !nagpu.fragment<16x16xf32, accumulator, 1> {
 // CHECK-NEXT:    ^bb0(%[[X:.*]]: f32, %[[BX:.*]]: i32, %[[EX:.*]]: i32, %[[BY:.*]]: i32, %[[EY:.*]]: i32):
 // CHECK-DAG:       %[[ROW:.*]] = nagpu.index 0

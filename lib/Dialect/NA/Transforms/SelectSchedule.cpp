@@ -53,8 +53,14 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
   template <typename OpTy>
   LogicalResult select(OpTy op, Value tokens, Value rows, Value heads,
                        Value values, Value additional = Value()) {
-    if (op.getSchedule())
-      return success();
+    if (ScheduleAttr schedule = op.getScheduleAttr()) {
+      // Tiles for a GPU run on a CPU too, but not the other way around.
+      if (schedule.isForGPU() || schedule.isNaive() || target == "cpu")
+        return success();
+      op.emitRemark("na-select-schedule: the schedule is for '")
+          << schedule.getTarget() << "'; replaced by one for '" << target
+          << "'";
+    }
     WindowAttr window = op.getWindow();
     if (failed(checkTile(op, "query-tile", queryTile)) ||
         failed(checkTile(op, "key-tile", keyTile)))
@@ -120,6 +126,17 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
       return attach(op, *tiling, [&] {
         return ::na::schedule::predictGpu(problem, *chip, *tiling)->describe();
       });
+    if (fixed.queryTile.empty() && fixed.keyTile.empty()) {
+      op.emitRemark("no tile of 16 queries and 16 keys with ")
+          << problem.headDim << " channels of keys and " << problem.valueDim
+          << " of values fits the " << chip->sharedPerBlock
+          << " bytes of shared memory and 255 registers of " << target
+          << ": left for the naive lowering";
+      SmallVector<int64_t> ones(window.getRank(), 1);
+      op.setScheduleAttr(
+          ScheduleAttr::get(op->getContext(), "naive", ones, ones));
+      return success();
+    }
     // Such tiles are still a program, of which a later pass may make something.
     return attach(op, fallBack(fixed, window.getRank()),
                   [&] { return "no tiling fits " + target; });

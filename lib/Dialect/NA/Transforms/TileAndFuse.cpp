@@ -64,6 +64,8 @@ private:
 } // namespace
 
 void AttentionTiler::run(RewriterBase &rewriter) {
+  if (form.isGPU() && isEmpty(op.getOutput()))
+    return rewriter.eraseOp(op);
   int64_t heads =
       cast<MemRefType>(op.getQuery().getType()).getDimSize(grid.getRank() + 1);
   scf::ForallOp loop =
@@ -218,6 +220,8 @@ struct TileAndFuse : mlir::na::impl::NATileAndFuseBase<TileAndFuse> {
     for (AttentionOp op : ops) {
       if (failed(checkTileable(op)))
         return signalPassFailure();
+      if (op.getSchedule()->isNaive())
+        continue;
       if (!hasStaticChannels(op)) {
         op.emitRemark("heads, head dim or value dim is dynamic: left for the "
                       "naive lowering");

@@ -107,6 +107,10 @@ Value mlir::na::buildBias(ImplicitLocOpBuilder &b, const TileForm &form,
       .getResult();
 }
 
+bool mlir::na::isEmpty(Value whole) {
+  return llvm::is_contained(cast<MemRefType>(whole.getType()).getShape(), 0);
+}
+
 Value mlir::na::buildChannels(ImplicitLocOpBuilder &b, Value whole,
                               OpFoldResult first, int64_t count) {
   SmallVector<OpFoldResult> sizes = memref::getMixedSizes(b, b.getLoc(), whole);

@@ -12,6 +12,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <limits>
 
@@ -113,15 +114,6 @@ SoftmaxState TileSoftmax::buildGPUStep(ImplicitLocOpBuilder &b, Value scores,
   AffineMap vector = tileMap(b, 1, {0});
   double scale = form.getExponentScale();
 
-  // exp2(x * scale - shift). An x of -inf gives 0, because the scale is
-  // positive and the shift finite.
-  auto buildExponential = [&](ImplicitLocOpBuilder &b, Value x,
-                              Value shift) -> Value {
-    Value exponent = math::FmaOp::create(b, x, buildFloat(b, type, scale),
-                                         arith::NegFOp::create(b, shift));
-    return math::Exp2Op::create(b, exponent);
-  };
-
   Value tileMaximum = buildGeneric(
       b, {scores}, {buildFilled(b, {queries}, type, negativeInfinity)},
       {both, row}, {1},
@@ -130,11 +122,15 @@ SoftmaxState TileSoftmax::buildGPUStep(ImplicitLocOpBuilder &b, Value scores,
         // its exponential.
         return {arith::MaxNumFOp::create(b, args[0], args[1])};
       })[0];
+  // The running maximum is that of exponents, which are rounded once: where it
+  // stays, the accumulator is rescaled by 1 exactly, however many tiles follow.
   Value maximum = buildGeneric(
       b, {tileMaximum, state.maximum}, {buildEmpty(b, {queries}, type)},
       {vector, vector, vector}, {},
       [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
-        return {arith::MaxNumFOp::create(b, args[0], args[1])};
+        Value exponent =
+            arith::MulFOp::create(b, args[0], buildFloat(b, type, scale));
+        return {arith::MaxNumFOp::create(b, exponent, args[1])};
       })[0];
   // Finite even if every key so far is masked.
   Value shift = buildGeneric(
@@ -143,25 +139,24 @@ SoftmaxState TileSoftmax::buildGPUStep(ImplicitLocOpBuilder &b, Value scores,
         Value empty =
             arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, args[0],
                                   buildFloat(b, type, negativeInfinity));
-        Value scaled =
-            arith::MulFOp::create(b, args[0], buildFloat(b, type, scale));
         return {
-            arith::SelectOp::create(b, empty, buildFloat(b, type, 0), scaled)};
+            arith::SelectOp::create(b, empty, buildFloat(b, type, 0), args[0])};
       })[0];
   Value rescale = buildGeneric(
       b, {shift}, {state.maximum}, {vector, vector}, {},
       [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
-        // Rounded as the shift is: while the maximum stays, this is exactly
-        // one. The residue of a multiply-add, in every step, adds up.
-        Value before =
-            arith::MulFOp::create(b, args[1], buildFloat(b, type, scale));
         return {math::Exp2Op::create(
-            b, arith::SubFOp::create(b, before, args[0]).getResult())};
+            b, arith::SubFOp::create(b, args[1], args[0]).getResult())};
       })[0];
+  // A masked score gives exp2(-inf), because the scale is positive and the
+  // shift finite.
   Value weights = buildGeneric(
       b, {shift}, {scores}, {row, both}, {},
       [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
-        return {buildExponential(b, args[1], args[0])};
+        Value exponent =
+            math::FmaOp::create(b, args[1], buildFloat(b, type, scale),
+                                arith::NegFOp::create(b, args[0]));
+        return {math::Exp2Op::create(b, exponent)};
       })[0];
   // The sum of the tile starts at zero: over many keys, sums of sums round far
   // less than one running sum.
@@ -220,9 +215,9 @@ Value TileSoftmax::buildLse(ImplicitLocOpBuilder &b,
       b, {state.maximum}, {state.sum}, {vector, vector}, {},
       [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
         Value maximum = args[0];
-        if (form.getScaleAt() == TileForm::ScaleAt::Exponent)
-          maximum = arith::MulFOp::create(b, maximum,
-                                          buildFloat(b, type, form.getScale()));
+        if (form.isGPU())
+          maximum = arith::MulFOp::create(
+              b, maximum, buildFloat(b, type, llvm::numbers::ln2));
         return {arith::AddFOp::create(
             b, maximum, math::LogOp::create(b, args[1]).getResult())};
       })[0];

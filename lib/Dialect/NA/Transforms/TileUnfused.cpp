@@ -114,6 +114,8 @@ static void tileAV(AVOp op, RewriterBase &rewriter) {
   int64_t queries = grid.getNumQueries(), keys = grid.getNumKeys();
   int64_t channels = shapeOf(op.getValue()).back();
   int64_t valueTile = form.getValueTile(channels);
+  if (form.isGPU() && isEmpty(op.getOutput()))
+    return rewriter.eraseOp(op);
 
   scf::ForallOp loop = grid.buildGrid(
       rewriter, op.getLoc(), heads, {channels, valueTile},
@@ -214,6 +216,8 @@ struct TileUnfused : mlir::na::impl::NATileUnfusedBase<TileUnfused> {
                      void (*build)(OpTy, RewriterBase &)) {
     if (failed(checkTileable(op)))
       return failure();
+    if (op.getSchedule()->isNaive())
+      return success();
     if (!hasNarrowPositions(op.getWindow(), cast<MemRefType>(tokens.getType())))
       op.emitRemark("an axis is longer than 2^30 times its dilation: left for "
                     "the naive lowering");

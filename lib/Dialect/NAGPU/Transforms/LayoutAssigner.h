@@ -97,7 +97,13 @@ private:
   SmallVector<scf::ForOp> loops;
   IRMapping mapping;
   DenseMap<Value, Value> fragments, tiles;
-  DenseMap<Value, SmallVector<Value>> windowRanges;
+  /// The keys that the rows see on an axis: from `begin` on, up to `end`, or
+  /// `size` of them if that is null.
+  struct WindowBounds {
+    Value begin, end;
+    int64_t size;
+  };
+  DenseMap<Value, SmallVector<WindowBounds>> windowRanges;
   DenseMap<Value, SmallVector<Value>> resident;
 };
 

@@ -51,8 +51,12 @@ LogicalResult LayoutAssigner::convertWindows(mlir::na::TileWindowsOp op) {
   if (!type)
     return failure();
   SmallVector<Value> at = scalars(op.getAt()), sizes = scalars(op.getSizes());
-  SmallVector<FragmentType> types(2 * op.getWindow().getRank(), type);
-  windowRanges[op.getResult()] = buildMap(
+  // Where a window ends follows from where it begins, unless it is causal: one
+  // register a row less over the loop.
+  ArrayRef<bool> causal = op.getWindow().getCausal();
+  SmallVector<FragmentType> types(causal.size() + llvm::count(causal, true),
+                                  type);
+  SmallVector<Value> bounds = buildMap(
       b, {}, types, {},
       [&](ImplicitLocOpBuilder &b, ValueRange) -> SmallVector<Value> {
         SmallVector<Value> digits =
@@ -70,34 +74,52 @@ LogicalResult LayoutAssigner::convertWindows(mlir::na::TileWindowsOp op) {
           auto range = ::na::window::keyRange(op.getWindow().getAxis(axis),
                                               size, position);
           bounds.push_back(toI32(b, range.begin.getValue()));
-          bounds.push_back(toI32(b, range.end.getValue()));
+          if (causal[axis])
+            bounds.push_back(toI32(b, range.end.getValue()));
         }
         return bounds;
       });
+  ArrayRef<Value> rest = bounds;
+  SmallVector<WindowBounds> &axes = windowRanges[op.getResult()];
+  for (auto [isCausal, size] :
+       llvm::zip_equal(causal, op.getWindow().getSize())) {
+    axes.push_back({rest.front(), isCausal ? rest[1] : Value(), size});
+    rest = rest.drop_front(isCausal ? 2 : 1);
+  }
   return success();
 }
 
 SmallVector<Value> LayoutAssigner::getRelativeRanges(Value ranges,
                                                      ValueRange at,
                                                      ArrayRef<int64_t> axes) {
-  ArrayRef<Value> absolute = windowRanges[ranges];
+  ArrayRef<WindowBounds> bounds = windowRanges[ranges];
   SmallVector<Value> inputs;
   for (int64_t axis : axes) {
-    inputs.push_back(absolute[2 * axis]);
-    inputs.push_back(absolute[2 * axis + 1]);
+    inputs.push_back(bounds[axis].begin);
+    if (bounds[axis].end)
+      inputs.push_back(bounds[axis].end);
   }
   if (inputs.empty())
     return {};
-  SmallVector<FragmentType> types(inputs.size(),
+  SmallVector<FragmentType> types(2 * axes.size(),
                                   cast<FragmentType>(inputs[0].getType()));
   return buildMap(
       b, inputs, types, {},
       [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
-        SmallVector<Value> bounds;
-        for (auto [i, bound] : llvm::enumerate(args))
-          bounds.push_back(
-              arith::SubIOp::create(b, bound, toI32(b, at[axes[i / 2]])));
-        return bounds;
+        SmallVector<Value> relative;
+        auto next = args.begin();
+        for (int64_t axis : axes) {
+          Value origin = toI32(b, at[axis]);
+          Value begin = arith::SubIOp::create(b, *next++, origin);
+          relative.push_back(begin);
+          relative.push_back(
+              bounds[axis].end
+                  ? arith::SubIOp::create(b, *next++, origin).getResult()
+                  : arith::AddIOp::create(b, begin,
+                                          constant(b, bounds[axis].size))
+                        .getResult());
+        }
+        return relative;
       });
 }
 

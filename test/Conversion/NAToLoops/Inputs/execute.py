@@ -303,6 +303,11 @@ def problems(rng):
     yield from windowed(rng, "wide", [6], [6], [6], [1], [False], dim=33, value_dim=17)
     yield from windowed(rng, "long", [300], [257], [64], [1], [True], dtype="bf16",
                         dim=64, value_dim=64)
+    # More channels than a thread of the form for GPUs has.
+    yield from windowed(rng, "parts", [9], [3], *plain, dtype="f16", dim=16,
+                        value_dim=80, extra=2)
+    yield from windowed(rng, "parts_odd", [9], [3], *plain, dtype="bf16", dim=6,
+                        value_dim=131)
     # Exponentials that overflow without the maximum, and logits of +-250000, of
     # which the largest take all.
     yield from windowed(rng, "steep", [20], [7], *plain, dtype="f64",

@@ -86,7 +86,7 @@ def NA_ScheduleAttr : AttrDef<NA_Dialect, "Schedule"> {
 
     | entry | meaning |
     |---|---|
-    | `target` | what the schedule is made for: `cpu`, or a chip such as `sm_90a` |
+    | `target` | what the schedule is made for: `cpu`, or a chip such as `sm_90a`; `naive`: not to be tiled |
     | `query_tile` | queries of one tile of the grid, per axis |
     | `key_tile` | keys of one step of the loop over keys, per axis |
     | `warpgroup_tile` | the part of `query_tile` that one warpgroup owns (GPU; empty: all) |
@@ -128,8 +128,10 @@ def NA_ScheduleAttr : AttrDef<NA_Dialect, "Schedule"> {
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
+    /// Whether the operation is left for the naive lowering.
+    bool isNaive() const { return getTarget() == "naive"; }
     /// Whether the schedule is for a GPU.
-    bool isForGPU() const { return getTarget() != "cpu"; }
+    bool isForGPU() const { return getTarget() != "cpu" && !isNaive(); }
   }];
 }
 

@@ -80,7 +80,7 @@ def NATileAndFuse : Pass<"na-tile-and-fuse"> {
     | scores, accumulators | `[keys, queries]`, `[Dv, queries]`: statistics run along the queries' lanes | `[queries, keys]`, `[queries, Dv]`: rows of fragments |
     | operands of products | extended to the accumulator's type when loaded | in their own type; weights are truncated to the values' |
     | scale | in the query tile | in the exponent; on the scores where it is not positive or there is a bias |
-    | exponential | `exp` | `exp2` of a multiply-add |
+    | exponential | `exp` | `exp2` of a multiply-add; the running maximum is that of exponents of two |
     | `linalg.generic` | one for all that one pass can do | each elementwise, or one reduction along rows |
     | values of many channels | one tile | chunks of `value_tile`, at most 256, as a dimension of the grid after the head; the last one ends with the channels and may overlap the one before |
 
@@ -363,6 +363,95 @@ def NATileUnfused : Pass<"na-tile-unfused"> {
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
     "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+}
+
+def NARaiseAttention : Pass<"na-raise-attention"> {
+  let summary = "Recognise neighborhood attention in linalg on tensors";
+  let description = [{
+    Turns `softmax(scale * Q K^T + mask) V` into `na.attention` where the mask
+    is that of a window. Anything else stays as it is.
+
+    * The products are any contractions of `linalg`, named or generic, whose
+      result starts at 0. The softmax is `linalg.softmax`, or the exponential
+      of the logits minus their maximum, divided by the sum over the keys. The
+      steps may be cut into `linalg` or elementwise `arith` and `math`
+      operations in any way. Transposes, broadcasts and reshapes may stand
+      anywhere, also a broadcast of a key head to several query heads. Roundings
+      between f64, f32, f16 and bf16 on the way are dropped.
+    * The scale is any constant, also in parts on Q and K.
+    * The mask is a `select` of a constant, or an added term, that is constant
+      or computed from `linalg.index` by integer and float arithmetic. It is
+      evaluated for all pairs of tokens: logits of at most `masked-below` are
+      masked, all others must be the scaled product. The visible pairs must be
+      exactly those of a `#na.window` (also strided, dilated or, where nothing
+      is masked, as large as the axis). So a window that is cut at the borders
+      is left alone unless it is causal.
+    * Tokens may be one dimension or up to three; a dimension of flattened
+      tokens is taken as one axis, else two, else three, of the sizes whose
+      windows fit the mask.
+
+    Dimensions of Q before the tokens become the batch, those after them the
+    heads. Operands in another order are transposed, and so is the result.
+
+    Left alone too, and with `explain` reported by a remark: a bias, more than
+    `max-tokens` tokens, queries and keys of different number, and logits or
+    weights that have other uses, since they would have to be computed all the
+    same. All sizes have to be static.
+
+    Example: `-na-raise-attention` turns
+
+    ```mlir
+    %s = linalg.batch_matmul
+        indexing_maps = [affine_map<(b, q, k, d) -> (b, q, d)>,
+                         affine_map<(b, q, k, d) -> (b, k, d)>,
+                         affine_map<(b, q, k, d) -> (b, q, k)>]
+        ins(%q, %k : tensor<2x64x32xf32>, tensor<2x64x32xf32>)
+        outs(%zeros : tensor<2x64x64xf32>) -> tensor<2x64x64xf32>
+    %l = linalg.generic {indexing_maps = [#id, #id], iterator_types = [
+          "parallel", "parallel", "parallel"]}
+        ins(%s : tensor<2x64x64xf32>) outs(%d0 : tensor<2x64x64xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      %i = linalg.index 1 : index
+      %j = linalg.index 2 : index
+      %distance = arith.subi %i, %j : index
+      // As unsigned, keys after the query are far away.
+      %near = arith.cmpi ult, %distance, %c16 : index
+      %scaled = arith.mulf %in, %scale : f32
+      %masked = arith.select %near, %scaled, %minus_infinity : f32
+      linalg.yield %masked : f32
+    } -> tensor<2x64x64xf32>
+    %p = linalg.softmax dimension(2) ins(%l : tensor<2x64x64xf32>)
+        outs(%d1 : tensor<2x64x64xf32>) -> tensor<2x64x64xf32>
+    %o = linalg.batch_matmul
+        ins(%p, %v : tensor<2x64x64xf32>, tensor<2x64x32xf32>)
+        outs(%d2 : tensor<2x64x32xf32>) -> tensor<2x64x32xf32>
+    ```
+
+    into (reshapes left out)
+
+    ```mlir
+    %o = na.attention
+        ins(%q, %k, %v : tensor<2x64x1x32xf32>, tensor<2x64x1x32xf32>,
+                         tensor<2x64x1x32xf32>)
+        outs(%d : tensor<2x64x1x32xf32>)
+        window(<size = [16], causal = [true]>) {scale = 2.500000e-01 : f64}
+        -> tensor<2x64x1x32xf32>
+    ```
+
+    Errors: none.
+  }];
+  let options = [
+    Option<"explain", "explain", "bool", "false",
+           "Report what is raised, and why an attention is not, as remarks">,
+    Option<"maskedBelow", "masked-below", "double", "-10000",
+           "The largest logit of a masked key">,
+    Option<"maxTokens", "max-tokens", "int64_t", "16384",
+           "The most tokens for whose pairs masks are evaluated">
+  ];
+  let dependentDialects = [
+    "::mlir::linalg::LinalgDialect", "::mlir::na::NADialect",
     "::mlir::tensor::TensorDialect"
   ];
 }

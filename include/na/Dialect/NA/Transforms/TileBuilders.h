@@ -49,7 +49,10 @@ Value buildBias(ImplicitLocOpBuilder &b, const TileForm &form,
                 const TileGrid &grid, Value logits, Value bias, Value head,
                 ArrayRef<AxisTile> axes, const KeyTile &tile);
 
-/// Channels [first, first + count) of `whole`.
+/// Whether `whole` is known to hold nothing, so that there is nothing to tile.
+bool isEmpty(Value whole);
+
+/// Channels [first, first + count) of `whole`, which is not empty.
 Value buildChannels(ImplicitLocOpBuilder &b, Value whole, OpFoldResult first,
                     int64_t count);
 

@@ -18,7 +18,8 @@ namespace mlir::na {
 struct SoftmaxState {
   /// Unnormalised output, queries by channels.
   Value accumulator;
-  /// Largest score so far and sum of the weights, both [queries].
+  /// Largest exponent so far, of e or in the GPU form of 2, and sum of the
+  /// weights, both [queries].
   Value maximum, sum;
 
   SmallVector<Value> getValues() const { return {accumulator, maximum, sum}; }

@@ -1,0 +1,295 @@
+# Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The functions of the package."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import Any, Optional, Sequence, Tuple, Union
+
+import numpy as np
+
+from . import _library, _numpy, _programs
+from ._problem import Problem
+from ._programs import Target, get_program
+
+PerAxis = Union[int, Sequence[int]]
+PerAxisBool = Union[bool, Sequence[bool]]
+
+_NAMES = ("q", "k", "v", "additional_keys", "additional_values", "bias")
+
+
+def _is_tensor(value: Any) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
+def _from_dlpack(name: str, value: Any) -> Any:
+    """Another library's array, as NumPy has it or, on a GPU, as PyTorch does."""
+    if not (hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__")):
+        kind = type(value)
+        raise TypeError(
+            f"{name}: expected a NumPy array, a PyTorch tensor or an object with __dlpack__, not "
+            f"{kind.__module__}.{kind.__qualname__}"
+        )
+    on_host = value.__dlpack_device__()[0] in (1, 3)
+    if on_host:
+        try:
+            return np.from_dlpack(value)
+        except (AttributeError, BufferError, RuntimeError):
+            pass  # NumPy has no bfloat16.
+    try:
+        import torch
+    except ImportError:
+        raise TypeError(
+            f"{name}: PyTorch is needed for arrays on a GPU and for bfloat16"
+        ) from None
+    return torch.from_dlpack(value)
+
+
+def _import_arrays(values: Tuple[Any, ...]) -> Tuple[Tuple[Any, ...], bool]:
+    """The arguments as arrays of one kind, and whether they are tensors of PyTorch."""
+    arrays = tuple(
+        value
+        if value is None or isinstance(value, np.ndarray) or _is_tensor(value)
+        else _from_dlpack(name, value)
+        for name, value in zip(_NAMES, values)
+    )
+    for name, array in zip(_NAMES[:3], arrays):
+        if array is None:
+            raise TypeError(f"{name}: expected an array, not None")
+    tensors = not isinstance(arrays[0], np.ndarray)
+    for name, array in zip(_NAMES, arrays):
+        if array is not None and isinstance(array, np.ndarray) == tensors:
+            kinds = ("a NumPy array", "a PyTorch tensor")
+            raise TypeError(f"{name}: is {kinds[not tensors]}, but q is {kinds[tensors]}")
+    return arrays, tensors
+
+
+def neighborhood_attention(
+    q: Any,
+    k: Any,
+    v: Any,
+    window: PerAxis,
+    stride: PerAxis = 1,
+    dilation: PerAxis = 1,
+    causal: PerAxisBool = False,
+    scale: Optional[float] = None,
+    additional_keys: Any = None,
+    additional_values: Any = None,
+    bias: Any = None,
+    return_lse: bool = False,
+    deterministic: bool = False,
+    *,
+    mode: str = "fused",
+    f32_math: str = "ieee",
+) -> Any:
+    """Attention in which each query sees the keys in a window around it.
+
+    Arrays are heads-last, with one to three spatial axes `X`: all of NumPy, or all of PyTorch on
+    one device. Other arrays come in through DLPack. Any strides are right; row-major arrays are
+    used in place, others are copied.
+
+    Args:
+        q: `[B, X.., H, D]` of float64, float32, float16 or bfloat16 (in NumPy by ml_dtypes).
+        k: `[B, X.., Hkv, D]`; `Hkv` divides `H`, and query head h reads head h // (H // Hkv).
+        v: `[B, X.., Hkv, Dv]`.
+        window: how many keys a query sees on each axis. At a border the window is shifted inward.
+        stride: how many neighbouring queries share a window; at most the window.
+        dilation: the distance of neighbouring keys; window * dilation is at most the length.
+        causal: whether keys after the query are hidden, for each axis.
+        scale: what logits are multiplied by; None: 1 / sqrt(D).
+        additional_keys: `[B, T, Hkv, D]`, keys that every query sees too.
+        additional_values: `[B, T, Hkv, Dv]`, their values.
+        bias: `[H, 2 * window - 1, ..]` of float32 or the type of q, added to the logits by the
+            position of the key relative to the query.
+        return_lse: whether to return the natural log-sum-exp of the logits too.
+        deterministic: the same result bit for bit in every run. It always is, so this changes
+            nothing.
+        mode: how it is computed: "fused" (memory linear in tokens), "unfused" (the weights in
+            memory) or "naive" (the definition).
+        f32_math: how products of float32 are computed on a GPU: "ieee", or "tf32" for factors
+            rounded to tf32.
+
+    Returns:
+        The output `[B, X.., H, Dv]`, row-major, of the type of q; with `return_lse` also the
+        log-sum-exp `[B, X.., H]` of float32 (float64 for float64).
+
+    Raises:
+        TypeError: for an argument of the wrong type, dtype or kind of array.
+        ValueError: for a shape, window, .. outside of its limits.
+        CompileError: for what the compiler cannot do on the target.
+        DeviceError: for what the driver of the GPU refuses.
+    """
+    arrays, tensors = _import_arrays((q, k, v, additional_keys, additional_values, bias))
+    parameters = (window, stride, dilation, causal, scale, bool(return_lse))
+    if tensors:
+        from . import torch as binding
+
+        output, lse = binding._attention(arrays, parameters, mode, f32_math)
+    else:
+        output, lse = _numpy.attention(arrays, parameters, mode, f32_math)
+    return (output, lse) if return_lse else output
+
+
+def _inspect(
+    arrays: Tuple[Any, ...], parameters: Tuple[Any, ...], chip: Optional[str], mode: str, math: str
+) -> Tuple[Problem, _library.Program]:
+    imported, tensors = _import_arrays(arrays)
+    if tensors:
+        from . import torch as binding
+
+        problem = binding._make(imported, parameters)
+        target = binding._target(imported[0], mode, math)
+    else:
+        problem = _numpy.make(imported, parameters)
+        target = Target(mode=mode, f32_math=math)
+    if chip is not None:
+        target = Target(cuda=True, chip=chip, mode=mode, f32_math=math)
+    return problem, get_program(problem, target)
+
+
+def mlir(
+    q: Any,
+    k: Any,
+    v: Any,
+    window: PerAxis,
+    stride: PerAxis = 1,
+    dilation: PerAxis = 1,
+    causal: PerAxisBool = False,
+    scale: Optional[float] = None,
+    additional_keys: Any = None,
+    additional_values: Any = None,
+    bias: Any = None,
+    return_lse: bool = False,
+    *,
+    stage: str = "source",
+    chip: Optional[str] = None,
+    mode: str = "fused",
+    f32_math: str = "ieee",
+) -> str:
+    """The MLIR of a call: at `stage` "source", "schedule" (with a schedule) or "lowered" (after all
+    passes). For the device of the arrays, or the GPU `chip`, which need not be there."""
+    if stage not in ("source", "schedule", "lowered"):
+        raise ValueError(f"stage: {stage!r} is not one of 'source', 'schedule', 'lowered'")
+    _, program = _inspect(
+        (q, k, v, additional_keys, additional_values, bias),
+        (window, stride, dilation, causal, scale, bool(return_lse)),
+        chip,
+        mode,
+        f32_math,
+    )
+    return program.text(stage)
+
+
+def ptx(
+    q: Any,
+    k: Any,
+    v: Any,
+    window: PerAxis,
+    stride: PerAxis = 1,
+    dilation: PerAxis = 1,
+    causal: PerAxisBool = False,
+    scale: Optional[float] = None,
+    additional_keys: Any = None,
+    additional_values: Any = None,
+    bias: Any = None,
+    return_lse: bool = False,
+    *,
+    chip: Optional[str] = None,
+    mode: str = "fused",
+    f32_math: str = "ieee",
+) -> str:
+    """The PTX of a call: for the GPU of the arrays, or for `chip` ("sm_90", ..), which need not be
+    there. Arrays on the CPU need `chip`."""
+    if chip is None and not (_is_tensor(q) and q.device.type == "cuda"):
+        raise ValueError("chip: None, but q is not on a GPU; give one, such as 'sm_90'")
+    _, program = _inspect(
+        (q, k, v, additional_keys, additional_values, bias),
+        (window, stride, dilation, causal, scale, bool(return_lse)),
+        chip,
+        mode,
+        f32_math,
+    )
+    return program.text("ptx")
+
+
+def explain(
+    q: Any,
+    k: Any,
+    v: Any,
+    window: PerAxis,
+    stride: PerAxis = 1,
+    dilation: PerAxis = 1,
+    causal: PerAxisBool = False,
+    scale: Optional[float] = None,
+    additional_keys: Any = None,
+    additional_values: Any = None,
+    bias: Any = None,
+    return_lse: bool = False,
+    *,
+    chip: Optional[str] = None,
+    mode: str = "fused",
+    f32_math: str = "ieee",
+) -> str:
+    """What a call is compiled to, for people: target, schedule, remarks, copies, compile time."""
+    arrays = (q, k, v, additional_keys, additional_values, bias)
+    problem, program = _inspect(
+        arrays,
+        (window, stride, dilation, causal, scale, bool(return_lse)),
+        chip,
+        mode,
+        f32_math,
+    )
+    lines = [
+        ("problem", str(problem)),
+        ("target", f"{program.text('chip')}, {mode}"),
+    ]
+    if mode == "fused":
+        schedule = re.search(r"#na\.schedule<(.*?)>", program.text("schedule"))
+        lines.append(("schedule", schedule.group(1) if schedule else "none"))
+    imported, tensors = _import_arrays(arrays)
+    if tensors:
+        from .torch import _usable as usable
+    else:
+        usable = _numpy.usable
+    copied = [
+        name
+        for name, array in zip(_NAMES, imported)
+        if array is not None and usable(array) is not array
+    ]
+    lines.append(("copied", ", ".join(copied) or "nothing"))
+    for remark in filter(None, program.text("remarks").split("\n")):
+        lines.append(("remark", remark))
+    lines.append(("compile", program.text("times")))
+    return "\n".join(f"{name:<10}{text}" for name, text in lines)
+
+
+def set_num_threads(count: int) -> None:
+    """Sets how many threads programs for the CPU use; 0: one per CPU."""
+    _library.library().naSetNumThreads(int(count))
+
+
+def get_num_threads() -> int:
+    """How many threads programs for the CPU use."""
+    return _library.library().naGetNumThreads()
+
+
+def clear_cache() -> None:
+    """Forgets all compiled programs."""
+    _programs.clear()
+    _numpy.clear()
+    binding = sys.modules.get(__package__ + ".torch")
+    if binding is not None:
+        binding._plans.clear()
+
+
+def cache_size() -> int:
+    """How many programs are kept."""
+    return _programs.size()
+
+
+def version() -> str:
+    """The versions of the compiler and of LLVM."""
+    return _library.library().naVersion().decode()

@@ -1,0 +1,75 @@
+# Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compiled programs, one per problem and target."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import Dict, Optional, Tuple
+
+from . import _library
+from ._problem import Problem
+
+
+@dataclass(frozen=True)
+class Target:
+    """What to compile for. Without a device, a program for CUDA can only be looked at."""
+
+    cuda: bool = False
+    device: int = -1
+    chip: Optional[str] = None
+    mode: str = "fused"
+    f32_math: str = "ieee"
+
+    def __post_init__(self) -> None:
+        for name, value, known in (
+            ("mode", self.mode, _library.MODES),
+            ("f32_math", self.f32_math, _library.F32_MATH),
+        ):
+            if not isinstance(value, str) or value not in known:
+                raise ValueError(f"{name}: {value!r} is not one of {', '.join(map(repr, known))}")
+
+    def struct(self) -> _library.OptionsStruct:
+        struct = _library.OptionsStruct()
+        _library.library().naOptionsInit(struct)
+        struct.target = int(self.cuda)
+        struct.mode = _library.MODES[self.mode]
+        struct.f32_math = _library.F32_MATH[self.f32_math]
+        struct.device = self.device
+        struct.chip = self.chip.encode() if self.chip else None
+        return struct
+
+
+_Key = Tuple[Problem, Target]
+_programs: Dict[_Key, _library.Program] = {}
+_building: Dict[_Key, threading.Lock] = {}
+_lock = threading.Lock()
+
+
+def get_program(problem: Problem, target: Target) -> _library.Program:
+    """The program of a problem, compiled on first use. Threads that ask for the same one wait
+    for one of them; different ones are compiled at the same time."""
+    key = (problem, target)
+    program = _programs.get(key)
+    if program is not None:
+        return program
+    with _lock:
+        mine = _building.setdefault(key, threading.Lock())
+    with mine:
+        program = _programs.get(key)
+        if program is None:
+            program = _library.Program(problem.struct(), target.struct(), f" [{problem}]")
+            _programs[key] = program
+    with _lock:
+        _building.pop(key, None)
+    return program
+
+
+def clear() -> None:
+    with _lock:
+        _programs.clear()
+
+
+def size() -> int:
+    return len(_programs)

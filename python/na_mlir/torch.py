@@ -1,0 +1,426 @@
+# Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The PyTorch operator, NATTEN's functions and modules.
+
+`torch.ops.na_mlir.attention` works under torch.compile(fullgraph=True) and on tensors of the CPU
+and of CUDA devices, there on the current stream. It has no gradient yet: backward raises
+NotImplementedError.
+
+Under CUDA graph capture, call once with the same problem before: loading a kernel cannot be
+captured.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
+
+import torch
+from torch import Tensor, nn
+
+from ._library import Program
+from ._problem import Problem, Spec, make_problem
+from ._programs import Target, get_program
+
+__all__ = [
+    "NeighborhoodAttention1D",
+    "NeighborhoodAttention2D",
+    "NeighborhoodAttention3D",
+    "na1d",
+    "na2d",
+    "na3d",
+]
+
+_DTYPES = {
+    torch.float64: "float64",
+    torch.float32: "float32",
+    torch.float16: "float16",
+    torch.bfloat16: "bfloat16",
+}
+_TORCH_DTYPES = {name: dtype for dtype, name in _DTYPES.items()}
+
+_Arrays = Tuple[Optional[Tensor], ...]
+# By what a call of the operator is made of, so that a repeated one is not checked again. There is
+# no program where there is nothing to compute.
+_plans: Dict[Any, Tuple[Problem, Optional[Program]]] = {}
+
+
+def _describe(tensor: Optional[Tensor]) -> Optional[Spec]:
+    if tensor is None:
+        return None
+    dtype = _DTYPES.get(tensor.dtype, str(tensor.dtype).replace("torch.", ""))
+    return Spec(tuple(tensor.shape), dtype)
+
+
+def _check_tensors(arrays: _Arrays) -> None:
+    q = arrays[0]
+    names = ("q", "k", "v", "additional_keys", "additional_values", "bias")
+    for name, tensor in zip(names, arrays):
+        if tensor is None:
+            continue
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"{name}: expected a tensor, not {type(tensor).__name__}")
+        if tensor.layout != torch.strided or tensor.is_nested:
+            raise TypeError(f"{name}: layout {tensor.layout} is not strided")
+        if tensor.device != q.device:
+            raise ValueError(f"{name}: is on {tensor.device}, but q is on {q.device}")
+    if q.device.type not in ("cpu", "cuda", "meta"):
+        raise ValueError(f"q: is on {q.device}, not on the CPU or a CUDA device")
+
+
+def _make(arrays: _Arrays, parameters: Tuple[Any, ...]) -> Problem:
+    _check_tensors(arrays)
+    q, k, v, additional_keys, additional_values, bias = map(_describe, arrays)
+    window, stride, dilation, causal, scale, lse = parameters
+    return make_problem(
+        q, k, v, window, stride, dilation, causal, scale, additional_keys, additional_values, bias,
+        lse,
+    )
+
+
+def _target(q: Tensor, mode: str, f32_math: str) -> Target:
+    if q.device.type == "cuda":
+        return Target(cuda=True, device=q.device.index or 0, mode=mode, f32_math=f32_math)
+    return Target(mode=mode, f32_math=f32_math)
+
+
+def _usable(tensor: Tensor) -> Tensor:
+    """The tensor itself where compiled code can read it, else a copy."""
+    if tensor.is_neg():
+        tensor = tensor.resolve_neg()
+    if not tensor.is_contiguous():
+        return tensor.contiguous()
+    # Kernels load 16 bytes at a time.
+    alignment = 16 if tensor.is_cuda else tensor.element_size()
+    if tensor.data_ptr() % alignment:
+        return tensor.clone(memory_format=torch.contiguous_format)
+    return tensor
+
+
+# ===-----------------------------------------------------------------------------------------===
+# The operator
+# ===-----------------------------------------------------------------------------------------===
+
+torch.library.define(
+    "na_mlir::attention",
+    "(Tensor q, Tensor k, Tensor v, Tensor? additional_keys, Tensor? additional_values, "
+    "Tensor? bias, int[] window, int[] stride, int[] dilation, bool[] causal, float? scale, "
+    "bool lse, str mode, str f32_math) -> (Tensor, Tensor)",
+)
+
+
+def _run(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    additional_keys: Optional[Tensor],
+    additional_values: Optional[Tensor],
+    bias: Optional[Tensor],
+    window: Sequence[int],
+    stride: Sequence[int],
+    dilation: Sequence[int],
+    causal: Sequence[bool],
+    scale: Optional[float],
+    lse: bool,
+    mode: str,
+    f32_math: str,
+) -> Tuple[Tensor, Tensor]:
+    arrays = (q, k, v, additional_keys, additional_values, bias)
+    parameters = (tuple(window), tuple(stride), tuple(dilation), tuple(causal), scale, lse)
+    key = (
+        tuple(t if t is None else (t.shape, t.dtype, t.device) for t in arrays),
+        parameters,
+        mode,
+        f32_math,
+    )
+    plan = _plans.get(key)
+    if plan is None:
+        problem = _make(arrays, parameters)
+        target = _target(q, mode, f32_math)
+        plan = _plans[key] = problem, get_program(problem, target) if problem.batch else None
+    problem, program = plan
+    device = q.device
+    output = torch.empty(problem.output_shape, dtype=q.dtype, device=device)
+    lse_shape = problem.lse_shape if lse else (0,)
+    statistics = torch.empty(lse_shape, dtype=_TORCH_DTYPES[problem.lse_dtype], device=device)
+    if program is None:
+        return output, statistics
+    # Copies live until the launch is enqueued; their memory is the stream's.
+    used: List[Tensor] = [_usable(q), _usable(k), _usable(v)]
+    if bias is not None:
+        used.append(_usable(bias))
+    if problem.additional:
+        used += [_usable(additional_keys), _usable(additional_values)]
+    used.append(output)
+    if lse:
+        used.append(statistics)
+    stream = torch.cuda.current_stream(device).cuda_stream if q.is_cuda else None
+    program.launch([tensor.data_ptr() for tensor in used], stream)
+    return output, statistics
+
+
+torch.library.impl("na_mlir::attention", ("cpu", "cuda"), _run)
+
+
+@torch.library.register_fake("na_mlir::attention")
+def _fake(
+    q, k, v, additional_keys, additional_values, bias, window, stride, dilation, causal, scale, lse,
+    mode, f32_math,
+):
+    arrays = (q, k, v, additional_keys, additional_values, bias)
+    if all(type(size) is int for t in arrays if t is not None for size in t.shape):
+        # Dynamic sizes are checked when they are known.
+        _make(arrays, (tuple(window), tuple(stride), tuple(dilation), tuple(causal), scale, lse))
+    output = q.new_empty((*q.shape[:-1], v.shape[-1]))
+    lse_type = torch.float64 if q.dtype == torch.float64 else torch.float32
+    return output, q.new_empty(q.shape[:-1] if lse else (0,), dtype=lse_type)
+
+
+def _backward(context: Any, *gradients: Optional[Tensor]) -> Any:
+    raise NotImplementedError(
+        "na_mlir: neighborhood attention has no gradient yet; call it under torch.no_grad(), or "
+        "detach its arguments"
+    )
+
+
+def _setup_context(ctx: Any, inputs: Tuple[Any, ...], output: Any) -> None:
+    """Nothing is kept for a backward that does not exist."""
+
+
+torch.library.register_autograd("na_mlir::attention", _backward, setup_context=_setup_context)
+
+
+def _cast_for_autocast(arrays: _Arrays) -> _Arrays:
+    """Under autocast: all but the bias in its type, as for PyTorch's own attention."""
+    kind = arrays[0].device.type
+    if kind not in ("cpu", "cuda") or not torch.is_autocast_enabled(kind):
+        return arrays
+    dtype = torch.get_autocast_dtype(kind)
+    cast = tuple(
+        t.to(dtype) if t is not None and t.dtype in (torch.float32, torch.float16, torch.bfloat16)
+        else t
+        for t in arrays[:5]
+    )
+    bias = arrays[5]
+    if bias is not None and bias.dtype not in (torch.float32, dtype):
+        bias = bias.to(dtype)
+    return (*cast, bias)
+
+
+def _per_axis(value: Any, rank: int) -> Any:
+    return list(value) if isinstance(value, (tuple, list)) else [value] * rank
+
+
+def _attention(
+    arrays: _Arrays, parameters: Tuple[Any, ...], mode: str, f32_math: str
+) -> Tuple[Tensor, Tensor]:
+    _check_tensors(arrays)
+    arrays = _cast_for_autocast(arrays)
+    window, stride, dilation, causal, scale, lse = parameters
+    q = arrays[0]
+    rank = q.dim() - 3
+    lists = [_per_axis(value, max(rank, 1)) for value in (window, stride, dilation, causal)]
+    kinds = (int, int, int, bool)
+    if any(type(entry) is not kind for entries, kind in zip(lists, kinds) for entry in entries) or (
+        scale is not None and type(scale) is not float
+    ):
+        # The operator's schema would refuse or convert these less readably.
+        problem = _make(arrays, parameters)
+        lists = [problem.window, problem.stride, problem.dilation, problem.causal]
+        scale = problem.scale
+    return torch.ops.na_mlir.attention(*arrays, *lists, scale, lse, mode, f32_math)
+
+
+# ===-----------------------------------------------------------------------------------------===
+# NATTEN's names
+# ===-----------------------------------------------------------------------------------------===
+
+_PerAxis = Union[int, Sequence[int]]
+_PerAxisBool = Union[bool, Sequence[bool]]
+
+# What chooses among NATTEN's own kernels; there is nothing to choose here.
+_TUNING = frozenset(
+    (
+        "attention_kwargs",
+        "backend",
+        "backward_kv_splits",
+        "backward_kv_tile_shape",
+        "backward_q_tile_shape",
+        "backward_use_pt_reduction",
+        "kernel_schedule",
+        "kv_tile_shape",
+        "q_tile_shape",
+        "run_persistent_kernel",
+        "torch_compile",
+    )
+)
+
+
+def _natten(
+    name: str,
+    rank: int,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    parameters: Tuple[Any, ...],
+    additional: Tuple[Optional[Tensor], Optional[Tensor]],
+    tuning: Dict[str, Any],
+) -> Any:
+    unknown = sorted(set(tuning) - _TUNING)
+    if unknown:
+        raise TypeError(f"{name}() has no argument {unknown[0]!r}")
+    if not isinstance(query, Tensor):
+        raise TypeError(f"query: expected a tensor, not {type(query).__name__}")
+    if query.dim() != rank + 3:
+        raise ValueError(
+            f"query: shape {tuple(query.shape)} has {query.dim()} axes, {name} takes {rank + 3}: "
+            f"batch, {rank} spatial, heads, channels"
+        )
+    output, lse = _attention((query, key, value, *additional, None), parameters, "fused", "ieee")
+    return (output, lse) if parameters[-1] else output
+
+
+def na1d(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    kernel_size: _PerAxis,
+    stride: _PerAxis = 1,
+    dilation: _PerAxis = 1,
+    is_causal: Optional[_PerAxisBool] = False,
+    scale: Optional[float] = None,
+    additional_keys: Optional[Tensor] = None,
+    additional_values: Optional[Tensor] = None,
+    return_lse: bool = False,
+    **tuning: Any,
+) -> Any:
+    """1-D neighborhood attention with NATTEN's argument names: query `[B, X, heads, dim]`.
+
+    Arguments that tune NATTEN's kernels (`backend`, `q_tile_shape`, ..) are accepted and change
+    nothing. See `na_mlir.neighborhood_attention` for the others."""
+    parameters = (kernel_size, stride, dilation, bool(is_causal) if is_causal is None else is_causal,
+                  scale, bool(return_lse))
+    return _natten("na1d", 1, query, key, value, parameters,
+                   (additional_keys, additional_values), tuning)
+
+
+def na2d(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    kernel_size: _PerAxis,
+    stride: _PerAxis = 1,
+    dilation: _PerAxis = 1,
+    is_causal: Optional[_PerAxisBool] = False,
+    scale: Optional[float] = None,
+    additional_keys: Optional[Tensor] = None,
+    additional_values: Optional[Tensor] = None,
+    return_lse: bool = False,
+    **tuning: Any,
+) -> Any:
+    """2-D neighborhood attention with NATTEN's argument names: query `[B, X, Y, heads, dim]`.
+
+    Arguments that tune NATTEN's kernels (`backend`, `q_tile_shape`, ..) are accepted and change
+    nothing. See `na_mlir.neighborhood_attention` for the others."""
+    parameters = (kernel_size, stride, dilation, bool(is_causal) if is_causal is None else is_causal,
+                  scale, bool(return_lse))
+    return _natten("na2d", 2, query, key, value, parameters,
+                   (additional_keys, additional_values), tuning)
+
+
+def na3d(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    kernel_size: _PerAxis,
+    stride: _PerAxis = 1,
+    dilation: _PerAxis = 1,
+    is_causal: Optional[_PerAxisBool] = False,
+    scale: Optional[float] = None,
+    additional_keys: Optional[Tensor] = None,
+    additional_values: Optional[Tensor] = None,
+    return_lse: bool = False,
+    **tuning: Any,
+) -> Any:
+    """3-D neighborhood attention with NATTEN's argument names: query `[B, X, Y, Z, heads, dim]`.
+
+    Arguments that tune NATTEN's kernels (`backend`, `q_tile_shape`, ..) are accepted and change
+    nothing. See `na_mlir.neighborhood_attention` for the others."""
+    parameters = (kernel_size, stride, dilation, bool(is_causal) if is_causal is None else is_causal,
+                  scale, bool(return_lse))
+    return _natten("na3d", 3, query, key, value, parameters,
+                   (additional_keys, additional_values), tuning)
+
+
+# ===-----------------------------------------------------------------------------------------===
+# Modules
+# ===-----------------------------------------------------------------------------------------===
+
+
+class _NeighborhoodAttention(nn.Module):
+    """Linear projections around neighborhood attention, with NATTEN's arguments and the same
+    parameters (`qkv`, `proj`), so that its checkpoints load."""
+
+    rank = 0
+
+    def __init__(
+        self,
+        embed_dim: int,
+        num_heads: int,
+        kernel_size: _PerAxis,
+        stride: _PerAxis = 1,
+        dilation: _PerAxis = 1,
+        is_causal: _PerAxisBool = False,
+        qkv_bias: bool = True,
+        qk_scale: Optional[float] = None,
+        proj_drop: float = 0.0,
+    ):
+        super().__init__()
+        if num_heads < 1 or embed_dim % num_heads:
+            raise ValueError(f"num_heads: {num_heads} does not divide embed_dim, {embed_dim}")
+        self.embed_dim, self.num_heads = embed_dim, num_heads
+        self.head_dim = embed_dim // num_heads
+        self.kernel_size, self.stride, self.dilation = kernel_size, stride, dilation
+        self.is_causal = is_causal
+        self.scale = self.head_dim**-0.5 if qk_scale is None else float(qk_scale)
+        self.qkv = nn.Linear(embed_dim, embed_dim * 3, bias=qkv_bias)
+        self.proj = nn.Linear(embed_dim, embed_dim)
+        self.proj_drop = nn.Dropout(proj_drop)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.dim() != self.rank + 2:
+            raise ValueError(
+                f"x: shape {tuple(x.shape)} has {x.dim()} axes, expected {self.rank + 2}: batch, "
+                f"{self.rank} spatial, channels"
+            )
+        # One copy puts q, k and v one after the other.
+        qkv = self.qkv(x).unflatten(-1, (3, self.num_heads, self.head_dim))
+        q, k, v = qkv.movedim(-3, 0).contiguous().unbind(0)
+        parameters = (
+            self.kernel_size, self.stride, self.dilation, self.is_causal, self.scale, False,
+        )
+        output, _ = _attention((q, k, v, None, None, None), parameters, "fused", "ieee")
+        return self.proj_drop(self.proj(output.flatten(-2)))
+
+    def extra_repr(self) -> str:
+        return (
+            f"kernel_size={self.kernel_size}, stride={self.stride}, dilation={self.dilation}, "
+            f"is_causal={self.is_causal}, num_heads={self.num_heads}"
+        )
+
+
+class NeighborhoodAttention1D(_NeighborhoodAttention):
+    """Neighborhood attention over `[B, X, embed_dim]`."""
+
+    rank = 1
+
+
+class NeighborhoodAttention2D(_NeighborhoodAttention):
+    """Neighborhood attention over `[B, X, Y, embed_dim]`."""
+
+    rank = 2
+
+
+class NeighborhoodAttention3D(_NeighborhoodAttention):
+    """Neighborhood attention over `[B, X, Y, Z, embed_dim]`."""
+
+    rank = 3
