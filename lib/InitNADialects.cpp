@@ -12,6 +12,7 @@
 
 #include "na/InitAll.h"
 
+#include "na/Conversion/NAGPUTranslation.h"
 #include "na/Dialect/NA/IR/NA.h"
 #include "na/Dialect/NA/Interfaces/BufferizableOpInterfaceImpl.h"
 #include "na/Dialect/NA/Interfaces/TilingInterfaceImpl.h"
@@ -153,4 +154,5 @@ void mlir::na::registerNADialects(DialectRegistry &registry) {
   registerUpstreamInterfaces(registry);
   registerConversions(registry);
   registerTranslations(registry);
+  nagpu::registerTranslation(registry);
 }

@@ -15,7 +15,8 @@ namespace nagpu {
 
 /// Registers what the translation to LLVM IR does with the attributes that
 /// `convert-nagpu-to-nvvm` leaves: `nagpu.convergent` on assembly, which MLIR's
-/// operation cannot say, makes the call convergent.
+/// operation cannot say, makes the call convergent; `nagpu.grid_constant` on a
+/// parameter of a kernel makes it one that no thread copies.
 void registerTranslation(DialectRegistry &registry);
 
 } // namespace nagpu

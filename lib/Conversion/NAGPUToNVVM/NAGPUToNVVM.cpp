@@ -36,7 +36,7 @@ struct ConvertNAGPUToNVVM
       if (!(alloc && !alloc.getOffset()) && !(barrier && !barrier.getOffset()))
         return WalkResult::advance();
       op->emitOpError("has no offset in shared memory; "
-                     "nagpu-assign-shared-memory sets it");
+                      "nagpu-assign-shared-memory sets it");
       return WalkResult::interrupt();
     });
     if (placed.wasInterrupted())

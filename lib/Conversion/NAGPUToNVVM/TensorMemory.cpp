@@ -296,8 +296,7 @@ void nagpu::lowerTensorMapParameters(Operation *op) {
                       TypeAttr::get(bytes));
       func.setArgAttr(index, LLVM::LLVMDialect::getAlignAttrName(),
                       builder.getI64IntegerAttr(64));
-      func.setArgAttr(index, NVVM::NVVMDialect::getGridConstantAttrName(),
-                      builder.getUnitAttr());
+      func.setArgAttr(index, gridConstantAttrName, builder.getUnitAttr());
     }
     func.setFunctionType(FunctionType::get(
         context, inputs, func.getFunctionType().getResults()));

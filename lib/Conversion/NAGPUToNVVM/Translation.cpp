@@ -10,7 +10,9 @@
 #include "Lowering.h"
 
 #include "mlir/Target/LLVMIR/LLVMTranslationInterface.h"
+#include "mlir/Target/LLVMIR/ModuleTranslation.h"
 
+#include "llvm/IR/Function.h"
 #include "llvm/IR/InstrTypes.h"
 
 using namespace mlir;
@@ -28,6 +30,19 @@ struct Translation : LLVMTranslationDialectInterface {
       for (llvm::Instruction *instruction : instructions)
         if (auto *call = llvm::dyn_cast<llvm::CallBase>(instruction))
           call->setConvergent();
+    return success();
+  }
+
+  LogicalResult convertParameterAttr(
+      LLVM::LLVMFuncOp function, int argument, NamedAttribute attribute,
+      LLVM::ModuleTranslation &moduleTranslation) const override {
+    if (attribute.getName() == gridConstantAttrName) {
+      llvm::Function *kernel =
+          moduleTranslation.lookupFunction(function.getName());
+      kernel->addParamAttr(
+          argument,
+          llvm::Attribute::get(kernel->getContext(), "nvvm.grid_constant"));
+    }
     return success();
   }
 };

@@ -3,7 +3,7 @@
 // The kernel takes the descriptor by value; its threads are known, so that the
 // register budgets hold.
 // CHECK-LABEL: gpu.func @copies(
-// CHECK-SAME:    %[[MAP:[^ :]*]]: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<16 x i64>, nvvm.grid_constant}
+// CHECK-SAME:    %[[MAP:[^ :]*]]: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<16 x i64>, nagpu.grid_constant}
 // CHECK-SAME:    kernel attributes {
 // CHECK-DAG:       known_block_size = array<i32: 384, 1, 1>
 // CHECK-DAG:       nvvm.minctasm = 1 : i32
