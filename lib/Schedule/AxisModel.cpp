@@ -112,3 +112,22 @@ int64_t schedule::longestSpan(const window::Axis &axis, int64_t size,
   int64_t beyond = size - axis.window; // the sum below may overflow
   return axis.window + std::min(beyond, queryTile + axis.stride);
 }
+
+std::vector<AxisChoice>
+schedule::axisChoices(const Problem &problem, size_t i,
+                      const std::vector<int64_t> &queryTiles,
+                      const std::vector<int64_t> &fixedKeyTile,
+                      std::vector<int64_t> (*keyExtents)(int64_t span)) {
+  int64_t size = modelSize(problem, i);
+  std::vector<AxisChoice> choices;
+  for (int64_t queryTile : queryTiles) {
+    std::vector<int64_t> keyTiles =
+        fixedKeyTile.empty()
+            ? keyExtents(longestSpan(problem.axes[i], size, queryTile))
+            : std::vector{fixedKeyTile[i]};
+    for (int64_t keyTile : keyTiles)
+      choices.push_back(
+          {queryTile, keyTile, axisCost(problem, i, queryTile, keyTile)});
+  }
+  return choices;
+}

@@ -46,6 +46,21 @@ double pairCount(const Problem &problem, size_t axis);
 /// on it where finding it would take a walk along the axis.
 int64_t longestSpan(const window::Axis &axis, int64_t size, int64_t queryTile);
 
+/// One way to tile one axis.
+struct AxisChoice {
+  int64_t queryTile, keyTile;
+  AxisCost cost;
+};
+
+/// All ways to tile an axis with these query tiles. Key tiles are those of
+/// `fixedKeyTile`, one entry per axis, or if that is empty what `keyExtents`
+/// gives for the longest span of the query tile.
+std::vector<AxisChoice>
+axisChoices(const Problem &problem, size_t axis,
+            const std::vector<int64_t> &queryTiles,
+            const std::vector<int64_t> &fixedKeyTile,
+            std::vector<int64_t> (*keyExtents)(int64_t span));
+
 } // namespace na::schedule
 
 #endif // NA_LIB_SCHEDULE_AXISMODEL_H

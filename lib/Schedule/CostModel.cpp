@@ -90,30 +90,14 @@ std::vector<int64_t> keyExtents(int64_t span) {
   return {extents.begin(), extents.end()};
 }
 
-/// One way to tile one axis.
-struct AxisChoice {
-  int64_t queryTile, keyTile;
-  AxisCost cost;
-};
-
 /// All ways to tile an axis that are worth trying.
 std::vector<AxisChoice> axisChoices(const Problem &problem, size_t i,
                                     const Tiling &fixed) {
-  const window::Axis &axis = problem.axes[i];
   int64_t size = modelSize(problem, i);
   std::vector<int64_t> queryTiles = fixed.queryTile.empty()
                                         ? queryExtents(size)
                                         : std::vector{fixed.queryTile[i]};
-  std::vector<AxisChoice> choices;
-  for (int64_t queryTile : queryTiles) {
-    std::vector<int64_t> keyTiles =
-        fixed.keyTile.empty() ? keyExtents(longestSpan(axis, size, queryTile))
-                              : std::vector{fixed.keyTile[i]};
-    for (int64_t keyTile : keyTiles)
-      choices.push_back(
-          {queryTile, keyTile, axisCost(problem, i, queryTile, keyTile)});
-  }
-  return choices;
+  return axisChoices(problem, i, queryTiles, fixed.keyTile, keyExtents);
 }
 
 /// Walks through all combinations of the axes' choices.

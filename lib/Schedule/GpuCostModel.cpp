@@ -288,16 +288,9 @@ std::vector<int64_t> valueTiles(int64_t channels) {
   return tiles;
 }
 
-/// One way to tile one axis.
-struct AxisChoice {
-  int64_t queryTile, keyTile;
-  AxisCost cost;
-};
-
 /// All ways to tile an axis that are worth trying.
 std::vector<AxisChoice> axisChoices(const GpuProblem &problem, size_t i,
                                     const GpuTiling &fixed) {
-  const window::Axis &axis = problem.axes[i];
   int64_t size = modelSize(problem, i);
   // The last axis takes what small axes leave of a tile.
   bool last = i + 1 == problem.axes.size();
@@ -305,16 +298,7 @@ std::vector<AxisChoice> axisChoices(const GpuProblem &problem, size_t i,
       !fixed.queryTile.empty()
           ? std::vector{fixed.queryTile[i]}
           : queryExtents(last ? std::max(size, queryCounts.back()) : size);
-  std::vector<AxisChoice> choices;
-  for (int64_t queryTile : queryTiles) {
-    std::vector<int64_t> keyTiles =
-        fixed.keyTile.empty() ? keyExtents(longestSpan(axis, size, queryTile))
-                              : std::vector{fixed.keyTile[i]};
-    for (int64_t keyTile : keyTiles)
-      choices.push_back(
-          {queryTile, keyTile, axisCost(problem, i, queryTile, keyTile)});
-  }
-  return choices;
+  return axisChoices(problem, i, queryTiles, fixed.keyTile, keyExtents);
 }
 
 /// Walks through all combinations of the axes' choices.

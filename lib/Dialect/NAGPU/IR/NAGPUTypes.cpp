@@ -157,7 +157,9 @@ Type FragmentType::getRegisterType() const {
 
 static constexpr int64_t chunkBytes = 16;
 
-Type SharedType::parse(AsmParser &parser) {
+/// Parses and prints `<4x8xf32, swizzle>`.
+template <typename TypeTy>
+static Type parseSwizzled(AsmParser &parser) {
   SmallVector<int64_t> shape;
   Type elementType;
   SMLoc location = parser.getCurrentLocation();
@@ -168,15 +170,23 @@ Type SharedType::parse(AsmParser &parser) {
       parseKeyword<Swizzle>(parser, "swizzle", symbolizeSwizzle);
   if (failed(swizzle) || parser.parseGreater())
     return {};
-  return SharedType::getChecked([&] { return parser.emitError(location); },
-                                parser.getContext(), shape, elementType,
-                                *swizzle);
+  return TypeTy::getChecked([&] { return parser.emitError(location); },
+                            parser.getContext(), shape, elementType, *swizzle);
+}
+
+template <typename TypeTy>
+static void printSwizzled(AsmPrinter &printer, TypeTy type) {
+  printer << '<';
+  printShape(printer, type.getShape(), type.getElementType());
+  printer << ", " << stringifySwizzle(type.getSwizzle()) << '>';
+}
+
+Type SharedType::parse(AsmParser &parser) {
+  return parseSwizzled<SharedType>(parser);
 }
 
 void SharedType::print(AsmPrinter &printer) const {
-  printer << '<';
-  printShape(printer, getShape(), getElementType());
-  printer << ", " << stringifySwizzle(getSwizzle()) << '>';
+  printSwizzled(printer, *this);
 }
 
 LogicalResult SharedType::verify(function_ref<InFlightDiagnostic()> emitError,
@@ -261,25 +271,11 @@ int64_t SharedType::getSlotBytes() const {
 //===----------------------------------------------------------------------===//
 
 Type TensorMapType::parse(AsmParser &parser) {
-  SmallVector<int64_t> shape;
-  Type elementType;
-  SMLoc location = parser.getCurrentLocation();
-  if (parser.parseLess() || parseShape(parser, shape, elementType) ||
-      parser.parseComma())
-    return {};
-  FailureOr<Swizzle> swizzle =
-      parseKeyword<Swizzle>(parser, "swizzle", symbolizeSwizzle);
-  if (failed(swizzle) || parser.parseGreater())
-    return {};
-  return TensorMapType::getChecked([&] { return parser.emitError(location); },
-                                   parser.getContext(), shape, elementType,
-                                   *swizzle);
+  return parseSwizzled<TensorMapType>(parser);
 }
 
 void TensorMapType::print(AsmPrinter &printer) const {
-  printer << '<';
-  printShape(printer, getShape(), getElementType());
-  printer << ", " << stringifySwizzle(getSwizzle()) << '>';
+  printSwizzled(printer, *this);
 }
 
 LogicalResult

@@ -15,7 +15,7 @@ sys.path[:0] = [sys.argv[1],
                 os.path.join(here, "../../../Conversion/NAGPUToNVVM/Inputs")]
 
 import reference
-from cta import CTA, decode, encode
+from cta import CTA, decode, encode, size_of
 
 PASSES = """--na-tile-and-fuse --na-tile-unfused --nagpu-map-grid --canonicalize --cse
   --nagpu-assign-layouts={layouts} --canonicalize --cse --nagpu-narrow-index
@@ -95,24 +95,22 @@ class Kernel(CTA):
 
     def _memref_load(self, op, args, active):
         memref, *indices = args
-        strides = np.cumprod((1,) + memref["shape"][:0:-1])[::-1]
-        address = memref["base"] + size(memref["kind"]) * sum(
-            i * int(s) for i, s in zip(indices, strides))
+        address = address_of(memref, indices)
         raw = self.load_bytes(np.where(active, address, memref["base"]),
-                              size(memref["kind"]), active)
+                              size_of(memref["kind"]), active)
         return decode(raw, memref["kind"])
 
     def _memref_store(self, op, args, active):
         value, memref, *indices = args
-        strides = np.cumprod((1,) + memref["shape"][:0:-1])[::-1]
-        address = memref["base"] + size(memref["kind"]) * sum(
-            i * int(s) for i, s in zip(indices, strides))
+        address = address_of(memref, indices)
         if active.any():
             self.store_bytes(address, encode(value, memref["kind"]), active)
 
 
-def size(kind):
-    return 4 if kind == "f32" else 2
+def address_of(memref, indices):
+    strides = np.cumprod((1,) + memref["shape"][:0:-1])[::-1]
+    return memref["base"] + size_of(memref["kind"]) * sum(
+        i * int(s) for i, s in zip(indices, strides))
 
 
 class Case:
