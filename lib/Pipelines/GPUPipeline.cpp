@@ -57,6 +57,7 @@ static void addTiledKernels(OpPassManager &pm,
   pm.addPass(nagpu::createNAGPUExpandPipeline());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  // Here kernels of sm_90a get their warpgroups' roles.
   nagpu::NAGPUAssignSharedMemoryOptions shared;
   shared.limit = getSharedMemoryLimit(options.chip);
   pm.addPass(nagpu::createNAGPUAssignSharedMemory(shared));
@@ -111,7 +112,8 @@ void mlir::na::buildGPUKernelsPipeline(OpPassManager &pm,
 }
 
 /// Lowers the kernels to the NVVM and LLVM dialects.
-static void addKernelLowering(OpPassManager &pm) {
+static void addKernelLowering(OpPassManager &pm,
+                              const GPUPipelineOptions &options) {
   OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>();
   kernels.addPass(math::createMathExtendToSupportedTypes());
   kernels.addPass(createExpandF64MathPass());
@@ -129,6 +131,9 @@ static void addKernelLowering(OpPassManager &pm) {
   ConvertGpuOpsToNVVMOpsOptions toNVVM;
   toNVVM.indexBitwidth = 64;
   kernels.addPass(createConvertGpuOpsToNVVMOps(toNVVM));
+  // For tiles in panels of the TMA.
+  if (options.chip == "sm_90a")
+    kernels.addPass(createGPUAlignSharedMemoryPass());
   kernels.addPass(createReconcileUnrealizedCastsPass());
   kernels.addPass(createCanonicalizerPass());
   kernels.addPass(createCSEPass());
@@ -163,8 +168,9 @@ void mlir::na::buildGPUPipeline(OpPassManager &pm,
   // Constants belong into the kernels.
   pm.addPass(createGpuLaunchSinkIndexComputationsPass());
   pm.addPass(createGpuKernelOutliningPass());
+  pm.addPass(createNAGPUFinalizeKernelsPass());
   pm.addPass(createGPULaunchToRuntimePass());
-  addKernelLowering(pm);
+  addKernelLowering(pm, options);
   GpuNVVMAttachTargetOptions target;
   target.chip = options.chip;
   target.features = "+ptx80";

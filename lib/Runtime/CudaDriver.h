@@ -8,7 +8,8 @@
 // Declarations of the part of the CUDA driver API that the run time calls,
 // with the binary interface that the 64-bit driver library has kept since CUDA
 // 11.2: the "_v2" symbols where there are such, the plain ones elsewhere.
-// cuLaunchKernelEx (11.8) and cuFuncGetParamInfo (12.4) may be missing.
+// cuLaunchKernelEx (11.8), cuTensorMapEncodeTiled (12.0) and
+// cuFuncGetParamInfo (12.4) may be missing.
 // Enumerators carry the driver's numbers; checked against CUDA 13.0.
 //
 //===----------------------------------------------------------------------===//
@@ -98,6 +99,22 @@ enum JitOption : int {
   JitErrorLogSize = 6,
   JitOptimizationLevel = 7,
 };
+
+enum TensorMapType : int {
+  TensorMapF16 = 6,
+  TensorMapF32 = 7,
+  TensorMapBF16 = 9,
+};
+enum TensorMapInterleave : int { TensorMapInterleaveNone = 0 };
+enum TensorMapSwizzle : int {
+  TensorMapSwizzleNone = 0,
+  TensorMapSwizzle32 = 1,
+  TensorMapSwizzle64 = 2,
+  TensorMapSwizzle128 = 3,
+};
+/// What the L2 cache fetches at once.
+enum TensorMapPromotion : int { TensorMapPromotion256 = 3 };
+enum TensorMapFill : int { TensorMapFillZeros = 0 };
 
 enum PoolAttribute : int { PoolReleaseThreshold = 4 };
 
@@ -197,6 +214,9 @@ static_assert(sizeof(ExtendedLaunch) == 56);
 #define NA_CUDA_OPTIONAL(X)                                                    \
   X(cuLaunchKernelEx, "cuLaunchKernelEx",                                      \
     (const ExtendedLaunch *, FunctionHandle, void **, void **))                \
+  X(cuTensorMapEncodeTiled, "cuTensorMapEncodeTiled",                          \
+    (void *, int, unsigned, void *, const uint64_t *, const uint64_t *,        \
+     const uint32_t *, const uint32_t *, int, int, int, int))                  \
   X(cuFuncGetParamInfo, "cuFuncGetParamInfo",                                  \
     (FunctionHandle, size_t, size_t *, size_t *))                              \
   X(cuDeviceGetDefaultMemPool, "cuDeviceGetDefaultMemPool",                    \

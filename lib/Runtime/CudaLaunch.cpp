@@ -138,6 +138,15 @@ Error LaunchScope::launchChecked(int64_t kernel, int64_t grid, int64_t threads,
     auto parameter = [&] { return "parameter " + std::to_string(i); };
     const size_t bytes =
         info.parametersKnown ? info.parameterBytes[size_t(i)] : 8;
+    if (alignments[i] < 0) {
+      const size_t given = size_t(-alignments[i]);
+      if (info.parametersKnown && bytes != given)
+        return fail(ErrorKind::Internal,
+                    parameter() + " has " + std::to_string(bytes) + " bytes; " +
+                        std::to_string(given) + " are given");
+      arguments[i] = {reinterpret_cast<const void *>(params[i]), given};
+      continue;
+    }
     if (bytes > 8)
       return fail(ErrorKind::Unsupported, parameter() + " has " +
                                               std::to_string(bytes) +
@@ -213,6 +222,13 @@ void LaunchScope::copy(void *destination, const void *source, size_t bytes) {
     first = std::move(error);
 }
 
+void LaunchScope::encodeTensorMap(const TensorBoxes &boxes, TensorMap &map) {
+  if (first)
+    return;
+  if (Error error = cuda::encodeTensorMap(kernels.device(), boxes, map))
+    first = std::move(error);
+}
+
 Buffer LaunchScope::take(void *address) {
   Buffer taken;
   auto found = buffers.find(address);
@@ -244,6 +260,29 @@ void naCudaLaunch(int64_t kernel, int64_t grid, int64_t threads,
     scope->launch(kernel, grid, threads, sharedBytes,
                   reinterpret_cast<const int64_t *>(params), count,
                   reinterpret_cast<const int64_t *>(alignments));
+}
+
+void naCudaEncodeTensorMap(void *map, int64_t argument, int64_t address,
+                           int64_t type, int64_t rank, const int64_t *shape,
+                           int64_t swizzle) {
+  LaunchScope *scope = scopeFor("naCudaEncodeTensorMap");
+  if (!scope)
+    return;
+  if (rank < 3 || rank > 6 || type < 0 || type > 2)
+    return scope->fail(Error::make(
+        ErrorKind::Internal, "tensor map of type " + std::to_string(type) +
+                                 " with " + std::to_string(rank) +
+                                 " dimensions, expected 0 to 2 and 3 to 6"));
+  TensorBoxes boxes;
+  if (argument >= 0)
+    boxes.name = "argument " + std::to_string(argument);
+  boxes.address = reinterpret_cast<const void *>(address);
+  boxes.type = TensorType(type);
+  boxes.sizes.assign(shape, shape + rank);
+  boxes.strides.assign(shape + rank, shape + 2 * rank);
+  boxes.box.assign(shape + 2 * rank, shape + 3 * rank - 1);
+  boxes.swizzleBytes = swizzle;
+  scope->encodeTensorMap(boxes, *static_cast<TensorMap *>(map));
 }
 
 static void *allocateDevice(uint64_t bytes) {
@@ -302,6 +341,8 @@ const na::runtime::Symbol *na::cuda::launchSymbols() {
   using runtime::Symbol;
   static const Symbol table[] = {
       {"naCudaLaunch", reinterpret_cast<void *>(&naCudaLaunch)},
+      {"naCudaEncodeTensorMap",
+       reinterpret_cast<void *>(&naCudaEncodeTensorMap)},
       {"_mlir_memref_to_llvm_alloc", reinterpret_cast<void *>(&allocateDevice)},
       {"_mlir_memref_to_llvm_aligned_alloc",
        reinterpret_cast<void *>(&allocateAlignedDevice)},

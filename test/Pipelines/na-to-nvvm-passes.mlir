@@ -8,6 +8,16 @@
 // RUN: na-opt %s -na-to-nvvm="mode=fused query-tile=2 key-tile=3" --dump-pass-pipeline 2>&1 \
 // RUN:   | FileCheck %s --check-prefixes=ALL,FUSED,TILED
 
+// For sm_90a, what differs.
+// RUN: na-opt %s -na-to-nvvm="mode=fused chip=sm_90a" --dump-pass-pipeline 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=HOPPER
+// HOPPER:      na-check-gpu{chip=sm_90a format=isa}
+// HOPPER:      nagpu-assign-shared-memory{limit=232448}
+// HOPPER:      {{^ *}}convert-gpu-to-nvvm{{.*}}
+// HOPPER-NEXT: {{^ *}}gpu-align-shared-memory{alignment=1024}{{,?$}}
+// HOPPER-NEXT: {{^ *}}reconcile-unrealized-casts{{(\{.*)?,?$}}
+// HOPPER:      nvvm-attach-target{O=3 chip=sm_90a {{.*}}features=+ptx80 {{.*}}
+
 // ALL: builtin.module(
 // ALL-NEXT:      {{^ *}}na-check-gpu{chip=sm_80 format=isa}{{,?$}}
 // ALL-NEXT:      {{^ *}}inline{{(\{.*)?,?$}}
@@ -58,6 +68,7 @@
 // ALL-NEXT:      {{^ *}}gpu-name-kernels{{(\{.*)?,?$}}
 // ALL-NEXT:      {{^ *}}gpu-launch-sink-index-computations{{(\{.*)?,?$}}
 // ALL-NEXT:      {{^ *}}gpu-kernel-outlining{{(\{.*)?,?$}}
+// ALL-NEXT:      {{^ *}}nagpu-finalize-kernels{{(\{.*)?,?$}}
 // ALL-NEXT:      {{^ *}}gpu-launch-to-runtime{{(\{.*)?,?$}}
 // ALL-NEXT:      {{^ *}}gpu.module({{,?$}}
 // ALL-NEXT:      {{^ *}}math-extend-to-supported-types{{(\{.*)?,?$}}

@@ -290,4 +290,205 @@ TEST_F(CudaLaunch, ManyThreadsShareATable) {
   EXPECT_EQ(fakeCalls("cuLaunchKernel"), 1600);
 }
 
+//===----------------------------------------------------------------------===//
+// Tensor maps
+//===----------------------------------------------------------------------===//
+
+/// A tensor [2, 3, 40, 4, 128] of bf16, boxes of one head and half the
+/// channels.
+TensorBoxes makeBoxes() {
+  TensorBoxes boxes;
+  boxes.name = "argument 1";
+  boxes.address = reinterpret_cast<const void *>(uintptr_t(4096));
+  boxes.type = TensorType::BF16;
+  boxes.sizes = {2, 3, 40, 4, 128};
+  boxes.strides = {3 * 40 * 512, 40 * 512, 512, 128, 1};
+  boxes.box = {1, 2, 8, 64};
+  return boxes;
+}
+
+/// As compiled code encodes them.
+void encode(const TensorBoxes &boxes, TensorMap &map, int64_t argument = 1) {
+  std::vector<int64_t> shape(boxes.sizes);
+  shape.insert(shape.end(), boxes.strides.begin(), boxes.strides.end());
+  shape.insert(shape.end(), boxes.box.begin(), boxes.box.end());
+  auto function = reinterpret_cast<decltype(&naCudaEncodeTensorMap)>(
+      symbol("naCudaEncodeTensorMap"));
+  function(&map, argument, reinterpret_cast<int64_t>(boxes.address),
+           int64_t(boxes.type), int64_t(boxes.sizes.size()), shape.data(),
+           boxes.swizzleBytes);
+}
+
+TEST_F(CudaLaunch, ParametersByValue) {
+  static TensorMap seen;
+  static int64_t number;
+  fakeKernel("second", [](unsigned, unsigned, unsigned, void **args) {
+    std::memcpy(&number, args[0], 8);
+    std::memcpy(&seen, args[1], sizeof(seen));
+  });
+  TensorMap map;
+  for (int i = 0; i < 16; ++i)
+    map.words[i] = 1000 + i;
+  int64_t params[] = {7, reinterpret_cast<int64_t>(&map)};
+  int64_t alignments[] = {0, -128};
+  LaunchScope scope(*table, nullptr);
+  naCudaLaunch(1, 1, 32, 0, reinterpret_cast<int64_t>(params), 2,
+               reinterpret_cast<int64_t>(alignments));
+  EXPECT_FALSE(scope.error()) << scope.error().message();
+  EXPECT_EQ(number, 7);
+  EXPECT_EQ(std::memcmp(&seen, &map, sizeof(map)), 0);
+}
+
+TEST_F(CudaLaunch, TensorMapsFoldHeadsAndChannels) {
+  LaunchScope scope(*table, nullptr);
+  TensorMap map;
+  encode(makeBoxes(), map);
+  ASSERT_FALSE(scope.error()) << scope.error().message();
+  // Type 9, four dimensions, no interleave, swizzle 3 (128 bytes), promotion 3
+  // (256 bytes), zeros outside; then the address, sizes, strides in bytes, and
+  // the box with element strides of 1, all innermost first.
+  const uint64_t expected[16] = {0x0009000400030300,
+                                 4096,
+                                 512,
+                                 40,
+                                 3,
+                                 2,
+                                 1024,
+                                 40960,
+                                 122880,
+                                 64 << 8 | 1,
+                                 8 << 8 | 1,
+                                 2 << 8 | 1,
+                                 1 << 8 | 1};
+  for (int i = 0; i < 16; ++i)
+    EXPECT_EQ(map.words[i], expected[i]) << i;
+
+  // f16 in five dimensions, panels of 64 bytes; strides of a view.
+  TensorBoxes boxes;
+  boxes.address = reinterpret_cast<const void *>(uintptr_t(4096 + 16));
+  boxes.sizes = {2, 3, 4, 5, 1, 32};
+  boxes.strides = {8000, 2000, 480, 96, 7, 1};
+  boxes.box = {1, 1, 256, 1, 32};
+  boxes.swizzleBytes = 64;
+  encode(boxes, map);
+  ASSERT_FALSE(scope.error()) << scope.error().message();
+  const uint64_t view[16] = {0x0006000500020300,
+                             4112,
+                             32,
+                             5,
+                             4,
+                             3,
+                             2,
+                             192,
+                             960,
+                             4000,
+                             16000,
+                             32 << 8 | 1,
+                             1 << 8 | 1,
+                             256 << 8 | 1,
+                             1 << 8 | 1,
+                             1 << 8 | 1};
+  for (int i = 0; i < 16; ++i)
+    EXPECT_EQ(map.words[i], view[i]) << i;
+  EXPECT_EQ(fakeCalls("cuTensorMapEncodeTiled"), 2);
+}
+
+TEST_F(CudaLaunch, TheStrideOfOneElementDoesNotMatter) {
+  LaunchScope scope(*table, nullptr);
+  TensorBoxes boxes = makeBoxes();
+  boxes.sizes = {1, 3, 1, 4, 128};
+  boxes.strides = {-1, 520, 3, 128, 1};
+  TensorMap map;
+  encode(boxes, map);
+  ASSERT_FALSE(scope.error()) << scope.error().message();
+  EXPECT_EQ(map.words[6], 1024u);
+  EXPECT_EQ(map.words[7], 1040u);
+  EXPECT_EQ(map.words[8], 3120u);
+}
+
+TEST_F(CudaLaunch, EmptyTensorsNeedNoMap) {
+  LaunchScope scope(*table, nullptr);
+  TensorBoxes boxes = makeBoxes();
+  boxes.address = nullptr;
+  boxes.sizes[0] = 0;
+  TensorMap map;
+  map.words[5] = 1;
+  encode(boxes, map);
+  EXPECT_FALSE(scope.error()) << scope.error().message();
+  EXPECT_EQ(map.words[5], 0u);
+  EXPECT_EQ(fakeCalls("cuTensorMapEncodeTiled"), 0);
+}
+
+TEST_F(CudaLaunch, BadTensorMapsAreNamed) {
+  struct Case {
+    void (*change)(TensorBoxes &);
+    ErrorKind kind;
+    const char *message;
+  };
+  const ErrorKind invalid = ErrorKind::InvalidArgument;
+  const Case cases[] = {
+      {[](TensorBoxes &b) { b.address = nullptr; }, ErrorKind::NullPointer,
+       "it is a null pointer"},
+      {[](TensorBoxes &b) {
+         b.address = reinterpret_cast<const void *>(uintptr_t(4104));
+       },
+       ErrorKind::MisalignedPointer, "it (0x1008) is not aligned to 16 bytes"},
+      {[](TensorBoxes &b) { b.strides[1] = 516; }, invalid,
+       "the stride of dimension 1 is 516, expected a multiple of 8 (16 bytes) "
+       "from 0 to 549755813887"},
+      {[](TensorBoxes &b) { b.strides[2] = -512; }, invalid,
+       "the stride of dimension 2 is -512, expected a multiple of 8 (16 bytes) "
+       "from 0 to 549755813887"},
+      {[](TensorBoxes &b) { b.strides[0] = 1ll << 62; }, invalid,
+       "the stride of dimension 0 is 4611686018427387904, expected a multiple "
+       "of 8 (16 bytes) from 0 to 549755813887"},
+      {[](TensorBoxes &b) { b.strides[3] = 256; }, invalid,
+       "the stride of dimension 3 is 256, expected 128, the number of "
+       "channels"},
+      {[](TensorBoxes &b) { b.strides[4] = 2; }, invalid,
+       "the stride of dimension 4 is 2, expected 1 (channels)"},
+      {[](TensorBoxes &b) { b.sizes[0] = (1ll << 32) + 1; }, invalid,
+       "the size of dimension 0 is 4294967297, expected at most 4294967296"},
+      {[](TensorBoxes &b) { b.sizes[3] = 1ll << 26; }, invalid,
+       "the size of dimension 3 is 67108864, expected at most 4294967296 with "
+       "the 128 channels"},
+      {[](TensorBoxes &b) { b.box[2] = 257; }, invalid,
+       "the box of dimension 2 is 257, expected 1 to 256"},
+      {[](TensorBoxes &b) { b.box[3] = 128; }, invalid,
+       "a row of the box has 256 bytes, expected a multiple of 16, at most "
+       "128"},
+      {[](TensorBoxes &b) { b.box[3] = 4; }, invalid,
+       "a row of the box has 8 bytes, expected a multiple of 16, at most 128"},
+      {[](TensorBoxes &b) { b.swizzleBytes = 96; }, invalid,
+       "the swizzle is of 96 bytes, expected 0, 32, 64 or 128"}};
+  for (const Case &one : cases) {
+    TensorBoxes boxes = makeBoxes();
+    one.change(boxes);
+    LaunchScope scope(*table, nullptr);
+    TensorMap map;
+    encode(boxes, map);
+    EXPECT_EQ(scope.error().kind(), one.kind);
+    EXPECT_EQ(scope.error().message(),
+              std::string("tensor map of argument 1: ") + one.message);
+    // The launch that was to use it.
+    launch(0, 1, {4096});
+    EXPECT_EQ(scope.launches(), 0);
+  }
+  EXPECT_EQ(fakeCalls("cuTensorMapEncodeTiled"), 0);
+
+  TensorMap map;
+  LaunchScope scope(*table, nullptr);
+  fakeFail("cuTensorMapEncodeTiled", 999);
+  encode(makeBoxes(), map, -1);
+  EXPECT_EQ(scope.error().message(),
+            "tensor map of the tensor: cuTensorMapEncodeTiled: "
+            "CUDA_ERROR_UNKNOWN (999): unknown error");
+  LaunchScope other(*table, nullptr);
+  TensorBoxes boxes = makeBoxes();
+  boxes.sizes.resize(2);
+  encode(boxes, map);
+  EXPECT_EQ(other.error().message(), "tensor map of type 1 with 2 dimensions, "
+                                     "expected 0 to 2 and 3 to 6");
+}
+
 } // namespace

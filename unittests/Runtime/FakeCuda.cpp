@@ -292,6 +292,22 @@ FAKE(cuFuncGetAttribute, (int *out, int attribute, FunctionHandle),
                                                                       : 1024;
      return needContext();)
 FAKE_IN_CONTEXT(cuFuncSetAttribute, (FunctionHandle, int, int))
+/// The words of the map are its parameters, in their order.
+FAKE(
+    cuTensorMapEncodeTiled,
+    (void *map, int type, unsigned rank, void *address, const uint64_t *sizes,
+     const uint64_t *strides, const uint32_t *box, const uint32_t *steps,
+     int interleave, int swizzle, int promotion, int fill),
+    if (Result result = needContext()) return result;
+    auto *words = static_cast<uint64_t *>(map); size_t count = 0;
+    auto put = [&](uint64_t word) { words[count++] = word; };
+    put(uint64_t(type) << 48 | uint64_t(rank) << 32 | interleave << 24 |
+        swizzle << 16 | promotion << 8 | fill);
+    put(addressOf(address));
+    for (unsigned dim = 0; dim < rank; ++dim) put(sizes[dim]);
+    for (unsigned dim = 0; dim + 1 < rank; ++dim) put(strides[dim]);
+    for (unsigned dim = 0; dim < rank; ++dim) put(box[dim] << 8 | steps[dim]);
+    return ResultSuccess;)
 FAKE(
     cuLaunchKernel,
     (FunctionHandle function, unsigned grid, unsigned, unsigned, unsigned block,
@@ -299,6 +315,7 @@ FAKE(
     if (Result result = needContext()) return result;
     KernelBody body; {
       std::lock_guard<std::mutex> lock(mutex);
-      body = reinterpret_cast<decltype(kernels)::value_type *>(function)->second;
+      body =
+          reinterpret_cast<decltype(kernels)::value_type *>(function)->second;
     } if (body) body(grid, block, shared, args);
     return ResultSuccess;)

@@ -660,6 +660,40 @@ def GPUNameKernelsPass : Pass<"gpu-name-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::gpu::GPUDialect"];
 }
 
+def GPUAlignSharedMemoryPass
+    : Pass<"gpu-align-shared-memory", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Align dynamic shared memory";
+  let description = [{
+    `convert-gpu-to-nvvm` aligns dynamic shared memory to 16 bytes. The swizzle
+    of the TMA and of `wgmma` works on the bits of addresses: a tile of 128-byte
+    rows has its chunks where `nagpu.shared` says only if it starts at a
+    multiple of 1,024 bytes, and so must the memory that its offset counts from.
+    The symbol becomes external: an internal one is a variable of one byte, next
+    to the memory that the launch asks for.
+
+    Example: with `alignment=1024`,
+
+    ```mlir
+    llvm.mlir.global internal @__dynamic_shmem__0() {addr_space = 3 : i32, alignment = 16 : i64}
+        : !llvm.array<0 x i8>
+    ```
+
+    becomes
+
+    ```mlir
+    llvm.mlir.global external @__dynamic_shmem__0() {addr_space = 3 : i32, alignment = 1024 : i64}
+        : !llvm.array<0 x i8>
+    ```
+
+    Errors: an alignment that is no power of two from 1 to 65536.
+  }];
+  let options = [
+    Option<"alignment", "alignment", "int64_t", "1024",
+           "Alignment in bytes; larger ones stay">
+  ];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 def GPULaunchToRuntimePass
     : Pass<"gpu-launch-to-runtime", "::mlir::ModuleOp"> {
   let summary = "Launch kernels through the run time";
@@ -681,7 +715,8 @@ def GPULaunchToRuntimePass
     alignment in bytes that the kernel needs of a pointer, and 0 for what is no
     pointer. It is that of the element type, or that of a
     `memref.assume_alignment` on the host on what the pointer is taken from;
-    these operations are then removed.
+    these operations are then removed. A parameter by value (`llvm.byval` in the
+    kernel) of `n` bytes has their address in its slot, and the alignment `-n`.
 
     Example: `gpu.launch_func @na_kernels::@f_0 blocks in (%n, %c1, %c1)
     threads in (%c256, %c1, %c1) args(%x : f32)` becomes
@@ -838,6 +873,59 @@ def ConvertNAGPUToNVVMPass : Pass<"convert-nagpu-to-nvvm"> {
     "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
     "::mlir::memref::MemRefDialect", "::mlir::NVVM::NVVMDialect",
     "::mlir::scf::SCFDialect"
+  ];
+}
+
+def NAGPUFinalizeKernelsPass
+    : Pass<"nagpu-finalize-kernels", "::mlir::ModuleOp"> {
+  let summary = "Settle what kernels of nagpu ask of their launches";
+  let description = [{
+    Behind `gpu-kernel-outlining`, which does not know of it:
+
+    * A tensor map that a kernel takes becomes a parameter by value
+      (`grid_constant`), and `nagpu.tensor_map` on the host a call of
+
+      ```c
+      void naCudaEncodeTensorMap(void *map, int64_t argument, int64_t address,
+                                 int64_t type, int64_t rank,
+                                 const int64_t *shape, int64_t swizzle);
+      ```
+
+      which fills the 128 bytes at `map`. `argument` is the number of the
+      function's argument that the tensor is (a view of), or -1; `type` 0 for
+      f16 and 1 for bf16; `shape` the sizes and strides of the tensor, in
+      elements, and the sizes of the box; `swizzle` the bytes of a panel's row.
+    * A kernel with register budgets (`setmaxnreg`) says that one CTA may have
+      a multiprocessor.
+
+    Example:
+
+    ```mlir
+    %map = nagpu.tensor_map %k : memref<1x64x2x128xbf16>
+      -> !nagpu.tensor_map<1x32x64xbf16, tma128>
+    gpu.launch_func @kernels::@f blocks in (..) threads in (..)
+      args(%map : !nagpu.tensor_map<1x32x64xbf16, tma128>)
+    ```
+
+    becomes
+
+    ```mlir
+    // at the start of the function
+    %map = llvm.alloca %c16 x i64 {alignment = 64 : i64} : (i64) -> !llvm.ptr
+    %shape = llvm.alloca %c11 x i64 {alignment = 8 : i64} : (i64) -> !llvm.ptr
+    // at the operation, behind the stores to %shape
+    call @naCudaEncodeTensorMap(%map, %c0, %address, %c1, %c4, %shape, %c128)
+    gpu.launch_func @kernels::@f blocks in (..) threads in (..)
+      args(%map : !llvm.ptr)
+    ```
+
+    Errors: another use of a map than in a launch; a symbol
+    `naCudaEncodeTensorMap` that is something else.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::NVVM::NVVMDialect"
   ];
 }
 

@@ -18,7 +18,7 @@
 #ifndef NA_RUNTIME_CUDALAUNCH_H
 #define NA_RUNTIME_CUDALAUNCH_H
 
-#include "na/Runtime/Cuda.h"
+#include "na/Runtime/CudaTensorMap.h"
 #include "na/Runtime/Runtime.h"
 
 #include <atomic>
@@ -33,7 +33,8 @@ extern "C" {
 /// address of `count` 8-byte slots, one for each parameter, with values of
 /// fewer bytes in their low bytes. `alignments` is the address of as many
 /// numbers: 0 for a parameter that is no pointer, else the alignment in bytes
-/// that the kernel relies on.
+/// that the kernel relies on; or -n for a parameter of n bytes, whose address
+/// is in the slot.
 void naCudaLaunch(int64_t kernel, int64_t grid, int64_t threads,
                   int64_t sharedBytes, int64_t params, int64_t count,
                   int64_t alignments);
@@ -98,6 +99,7 @@ public:
   void *allocate(uint64_t bytes, uint64_t alignment);
   void release(void *address);
   void copy(void *destination, const void *source, size_t bytes);
+  void encodeTensorMap(const TensorBoxes &boxes, TensorMap &map);
   void fail(Error error);
 
   /// The scope of this thread; null if there is none.
@@ -118,7 +120,8 @@ private:
 
 /// The symbols that a JIT has to offer to host code compiled for a GPU, in
 /// place of or beside those of runtime::symbols(), terminated by an entry
-/// without a name: naCudaLaunch, the allocation functions of memrefs
+/// without a name: naCudaLaunch, naCudaEncodeTensorMap, the allocation
+/// functions of memrefs
 /// (`_mlir_memref_to_llvm_alloc` and its like) and the copy between memrefs,
 /// which must be contiguous here.
 const runtime::Symbol *launchSymbols();

@@ -15,6 +15,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/Interfaces/DataLayoutInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
 namespace mlir::na {
@@ -30,7 +31,8 @@ static constexpr llvm::StringLiteral kernelsName = "na.kernels";
 namespace {
 
 /// The parameters of a kernel, flattened: one value (an index or an i64) and
-/// one alignment each. Alignment 0 means that the parameter is no pointer.
+/// one alignment each. Alignment 0 means that the parameter is no pointer, -n
+/// that the value is the address of the n bytes of the parameter.
 struct Parameters {
   SmallVector<Value> values;
   SmallVector<int64_t> alignments;
@@ -43,8 +45,9 @@ struct Parameters {
 
 class LaunchLowering {
 public:
-  LaunchLowering(SymbolTable &symbols, gpu::LaunchFuncOp launch, int64_t kernel)
-      : symbols(symbols), launch(launch), kernel(kernel),
+  LaunchLowering(SymbolTable &symbols, gpu::LaunchFuncOp launch,
+                 gpu::GPUFuncOp function, int64_t kernel)
+      : symbols(symbols), launch(launch), function(function), kernel(kernel),
         b(launch.getLoc(), launch) {}
 
   LogicalResult run();
@@ -53,13 +56,14 @@ private:
   Value index(int64_t value) {
     return arith::ConstantIndexOp::create(b, value);
   }
-  LogicalResult flatten(Value operand, Parameters &parameters);
+  LogicalResult flatten(Value operand, int64_t number, Parameters &parameters);
   Value buildSlots(const Parameters &parameters);
   Value buildAlignments(const Parameters &parameters);
   FailureOr<func::FuncOp> getRuntimeFunction();
 
   SymbolTable &symbols;
   gpu::LaunchFuncOp launch;
+  gpu::GPUFuncOp function;
   int64_t kernel;
   ImplicitLocOpBuilder b;
 };
@@ -104,7 +108,8 @@ static int64_t getAlignment(Value memref) {
   return alignment;
 }
 
-LogicalResult LaunchLowering::flatten(Value operand, Parameters &parameters) {
+LogicalResult LaunchLowering::flatten(Value operand, int64_t number,
+                                      Parameters &parameters) {
   Type type = operand.getType();
   if (auto memref = dyn_cast<MemRefType>(type)) {
     auto parts = memref::ExtractStridedMetadataOp::create(b, operand);
@@ -132,9 +137,17 @@ LogicalResult LaunchLowering::flatten(Value operand, Parameters &parameters) {
     parameters.add(bits);
     return success();
   }
+  auto byValue = function.getArgAttrOfType<TypeAttr>(
+      number, LLVM::LLVMDialect::getByValAttrName());
+  if (isa<LLVM::LLVMPointerType>(type) && byValue) {
+    int64_t bytes = DataLayout::closest(launch).getTypeSize(byValue.getValue());
+    parameters.add(LLVM::PtrToIntOp::create(b, b.getI64Type(), operand),
+                   -bytes);
+    return success();
+  }
   return launch.emitOpError("gpu-launch-to-runtime: kernel argument of type ")
          << type << "; expected a memref, an index, an integer or a float of "
-         << "at most 64 bits";
+         << "at most 64 bits, or a pointer to a parameter by value";
 }
 
 /// Writes the values to an array and returns its address.
@@ -197,8 +210,8 @@ LogicalResult LaunchLowering::run() {
     return failure();
 
   Parameters parameters;
-  for (Value operand : launch.getKernelOperands())
-    if (failed(flatten(operand, parameters)))
+  for (auto [number, operand] : llvm::enumerate(launch.getKernelOperands()))
+    if (failed(flatten(operand, number, parameters)))
       return failure();
   Value shared = launch.getDynamicSharedMemorySize();
   shared =
@@ -221,8 +234,9 @@ static LogicalResult checkHost(ModuleOp module) {
     if (isa<gpu::GPUModuleOp>(op))
       return WalkResult::skip();
     if (isa<memref::GetGlobalOp>(op)) {
-      op->emitOpError("gives the address of constants on the host; in a program "
-                      "for the GPU only kernels can use them");
+      op->emitOpError(
+          "gives the address of constants on the host; in a program "
+          "for the GPU only kernels can use them");
       return WalkResult::interrupt();
     }
     StringRef verb;
@@ -252,7 +266,7 @@ struct GPULaunchToRuntime
 
     SymbolTable symbols(module);
     SmallVector<Attribute> names;
-    llvm::DenseMap<Attribute, int64_t> kernels;
+    llvm::DenseMap<Attribute, std::pair<int64_t, gpu::GPUFuncOp>> kernels;
     gpu::GPUModuleOp first;
     for (auto gpuModule : module.getOps<gpu::GPUModuleOp>()) {
       if (first) {
@@ -270,7 +284,7 @@ struct GPULaunchToRuntime
         auto reference = SymbolRefAttr::get(
             gpuModule.getNameAttr(),
             {FlatSymbolRefAttr::get(function.getNameAttr())});
-        kernels[reference] = names.size();
+        kernels[reference] = {names.size(), function};
         names.push_back(function.getNameAttr());
       }
     }
@@ -283,7 +297,8 @@ struct GPULaunchToRuntime
             << launch.getKernelAttr();
         return signalPassFailure();
       }
-      if (failed(LaunchLowering(symbols, launch, kernel->second).run()))
+      auto [number, function] = kernel->second;
+      if (failed(LaunchLowering(symbols, launch, function, number).run()))
         return signalPassFailure();
     }
     // The run time checks alignments; to LLVM they would be promises.

@@ -11,6 +11,7 @@
 #include "na/Dialect/NAGPU/IR/NAGPU.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -29,6 +30,10 @@ constexpr llvm::StringLiteral convergentAttrName = "nagpu.convergent";
 /// Marks a parameter that no thread copies. `nvvm.grid_constant` is for kernels
 /// in the LLVM dialect only, which `gpu.func` is not yet.
 constexpr llvm::StringLiteral gridConstantAttrName = "nagpu.grid_constant";
+
+/// Marks assembly that changes how many registers a thread has; see
+/// `keepRegisterBudgets`.
+constexpr llvm::StringLiteral registersAttrName = "nagpu.registers";
 
 inline int64_t getElementBytes(Type type) {
   return type.getIntOrFloatBitWidth() / 8;
@@ -259,9 +264,14 @@ void populateWgmmaPatterns(const TypeConverter &converter,
 void populateTensorMemoryPatterns(const TypeConverter &converter,
                                   RewritePatternSet &patterns);
 
-/// Turns the tensor maps that kernels take into parameters by value, before the
-/// conversion.
+/// Turns the tensor maps that kernels take into parameters by value.
 void lowerTensorMapParameters(Operation *op);
+/// Makes bodies of `gpu.launch` use the pointer of a tensor map of the host
+/// through one cast each, so that it is the map that outlining captures.
+void castCapturedTensorMaps(Operation *op);
+/// Tells ptxas that one CTA of the kernel may have a multiprocessor: without
+/// that, and the number of its threads, it ignores register budgets.
+void keepRegisterBudgets(gpu::GPUFuncOp func);
 /// Turns roles into branches, behind the conversion of what is in them.
 void lowerRoles(Operation *op);
 

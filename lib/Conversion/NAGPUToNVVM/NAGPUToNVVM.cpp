@@ -64,6 +64,7 @@ struct ConvertNAGPUToNVVM
       return LLVM::LLVMPointerType::get(type.getContext());
     });
     lowerTensorMapParameters(getOperation());
+    castCapturedTensorMaps(getOperation());
     // The order of copies and waits is that of the operations.
     converter.addConversion(
         [](TokenType, SmallVectorImpl<Type> &) { return success(); });
@@ -73,6 +74,8 @@ struct ConvertNAGPUToNVVM
     target.addIllegalDialect<NAGPUDialect>();
     // Becomes branches when its body, which must see it, is converted.
     target.addLegalOp<RolesOp>();
+    // Of the host; see nagpu-finalize-kernels.
+    target.addLegalOp<TensorMapOp>();
     // Bodies of maps are cloned element by element, as they are.
     target.addDynamicallyLegalOp<IndexOp, YieldOp>([](Operation *op) {
       return isa_and_nonnull<MapOp>(op->getParentOp());

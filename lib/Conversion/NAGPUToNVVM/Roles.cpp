@@ -27,13 +27,11 @@ static void lowerRole(RolesOp op) {
   ThreadBuilder b(op->getParentOp(), builder, op.getThreads() / warpSize);
   b.setLoc(op.getLoc());
   b.setInsertionPoint(op);
-  // The budgets hold only if ptxas knows how many threads share a
-  // multiprocessor.
+  // Outlining knows the threads of a launch.
   if (auto func = op->getParentOfType<gpu::GPUFuncOp>()) {
     func.setKnownBlockSize(
         std::array<int32_t, 3>{int32_t(op.getThreads()), 1, 1});
-    func->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
-                  b.getI32IntegerAttr(1));
+    keepRegisterBudgets(func);
   }
   gpu::BarrierOp::create(b);
   Value thread = b.thread();
@@ -44,11 +42,14 @@ static void lowerRole(RolesOp op) {
                                  b.constant(constant));
   };
   auto setRegisters = [&](StringRef change, int64_t count) {
-    if (op.getGroups() > 1)
-      b.assembly(
-          ("setmaxnreg." + change + ".sync.aligned.u32 " + Twine(count) + ";")
-              .str(),
-          {});
+    if (op.getGroups() == 1)
+      return;
+    b.assembly(
+        ("setmaxnreg." + change + ".sync.aligned.u32 " + Twine(count) + ";")
+            .str(),
+        {});
+    std::prev(b.getInsertionPoint())
+        ->setDiscardableAttr(registersAttrName, b.getUnitAttr());
   };
   auto branch =
       scf::IfOp::create(b, equals(warpgroup, 0), /*withElseRegion=*/true);
@@ -65,6 +66,11 @@ static void lowerRole(RolesOp op) {
   op.getConsumers().getArgument(0).replaceAllUsesWith(group);
   moveBody(op.getConsumers(), branch.elseBlock());
   op.erase();
+}
+
+void nagpu::keepRegisterBudgets(gpu::GPUFuncOp func) {
+  func->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                Builder(func).getI32IntegerAttr(1));
 }
 
 void nagpu::lowerRoles(Operation *op) {

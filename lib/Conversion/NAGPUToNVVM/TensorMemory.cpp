@@ -10,6 +10,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -38,8 +39,8 @@ Value isEqual(ThreadBuilder &b, Value value, int64_t constant) {
 
 /// The address of a barrier of a ring.
 Value getBarrier(ThreadBuilder &b, Value ring, Value index) {
-  return b.add(ring, b.mul(b.cast(index, b.getI32Type()),
-                            BarrierType::slotBytes));
+  return b.add(ring,
+               b.mul(b.cast(index, b.getI32Type()), BarrierType::slotBytes));
 }
 
 SmallVector<Value> castToI32(ThreadBuilder &b, ValueRange values) {
@@ -65,8 +66,9 @@ struct ConvertMBarrierInit : OpConversionPattern<MBarrierInitOp> {
     llvm::raw_string_ostream os(text);
     int64_t slots = cast<BarrierType>(op.getResult().getType()).getSlots();
     for (int64_t slot = 0; slot < slots; ++slot)
-      os << "@$1 mbarrier.init.shared::cta.b64 [$0+" << slot * BarrierType::slotBytes
-         << "], " << int64_t(op.getArrivals()) << ";\n";
+      os << "@$1 mbarrier.init.shared::cta.b64 [$0+"
+         << slot * BarrierType::slotBytes << "], " << int64_t(op.getArrivals())
+         << ";\n";
     os << "fence.mbarrier_init.release.cluster;\nfence.proxy.async.shared::"
           "cta;";
     b.assembly(text, {ring, first});
@@ -397,13 +399,32 @@ void nagpu::lowerTensorMapParameters(Operation *op) {
   });
 }
 
+void nagpu::castCapturedTensorMaps(Operation *op) {
+  auto pointer = LLVM::LLVMPointerType::get(op->getContext());
+  op->walk([&](gpu::LaunchOp launch) {
+    llvm::SetVector<Value> captured;
+    getUsedValuesDefinedAbove(launch.getBody(), captured);
+    OpBuilder builder = OpBuilder::atBlockBegin(&launch.getBody().front());
+    for (Value map : captured) {
+      if (!isa<TensorMapType>(map.getType()))
+        continue;
+      Location loc = launch.getLoc();
+      auto address =
+          UnrealizedConversionCastOp::create(builder, loc, pointer, map);
+      auto inside = UnrealizedConversionCastOp::create(
+          builder, loc, map.getType(), address.getResult(0));
+      replaceAllUsesInRegionWith(map, inside.getResult(0), launch.getBody());
+      address.getInputsMutable().assign(map);
+    }
+  });
+}
+
 void nagpu::populateTensorMemoryPatterns(const TypeConverter &converter,
                                          RewritePatternSet &patterns) {
-  patterns
-      .add<ConvertMBarrierInit, ConvertMBarrierArrive, ConvertMBarrierExpectTx,
-           ConvertMBarrierWait, ConvertAdvance, ConvertMailboxAlloc,
-           ConvertMailboxPut, ConvertMailboxGet, ConvertTmaLoad,
-           ConvertTmaStore, ConvertTmaStoreWait, ConvertProxyFence,
-           ConvertNamedBarrier>(
-          converter, patterns.getContext());
+  patterns.add<ConvertMBarrierInit, ConvertMBarrierArrive,
+               ConvertMBarrierExpectTx, ConvertMBarrierWait, ConvertAdvance,
+               ConvertMailboxAlloc, ConvertMailboxPut, ConvertMailboxGet,
+               ConvertTmaLoad, ConvertTmaStore, ConvertTmaStoreWait,
+               ConvertProxyFence, ConvertNamedBarrier>(converter,
+                                                       patterns.getContext());
 }

@@ -89,7 +89,7 @@ module attributes {gpu.container_module} {
 module attributes {gpu.container_module} {
   func.func @argument(%n: index, %v: vector<4xf32>) {
     %c1 = arith.constant 1 : index
-    // expected-error @+1 {{gpu-launch-to-runtime: kernel argument of type 'vector<4xf32>'; expected a memref, an index, an integer or a float of at most 64 bits}}
+    // expected-error @+1 {{gpu-launch-to-runtime: kernel argument of type 'vector<4xf32>'; expected a memref, an index, an integer or a float of at most 64 bits, or a pointer to a parameter by value}}
     gpu.launch_func @na_kernels::@k
         blocks in (%n, %c1, %c1) threads in (%c1, %c1, %c1)
         args(%v : vector<4xf32>)
@@ -97,6 +97,24 @@ module attributes {gpu.container_module} {
   }
   gpu.module @na_kernels {
     gpu.func @k(%v: vector<4xf32>) kernel {
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+module attributes {gpu.container_module} {
+  func.func @pointer(%n: index, %p: !llvm.ptr) {
+    %c1 = arith.constant 1 : index
+    // expected-error @+1 {{gpu-launch-to-runtime: kernel argument of type '!llvm.ptr'; expected a memref, an index, an integer or a float of at most 64 bits, or a pointer to a parameter by value}}
+    gpu.launch_func @na_kernels::@k
+        blocks in (%n, %c1, %c1) threads in (%c1, %c1, %c1)
+        args(%p : !llvm.ptr)
+    return
+  }
+  gpu.module @na_kernels {
+    gpu.func @k(%p: !llvm.ptr) kernel {
       gpu.return
     }
   }
