@@ -195,6 +195,10 @@ struct Flags {
   Text pause{"pause", cl::value_desc("ms"), cl::cat(actionCategory),
              cl::desc("Let the GPU rest before each timed run, so that its "
                       "clock stays high (default: 0)")};
+  Text lock{"lock", cl::value_desc("file"), cl::cat(actionCategory),
+            cl::desc("Wait for this file's lock before kernels run, and hold "
+                     "it until the last has: processes that share a GPU then "
+                     "prepare side by side and run in turn")};
   Text threads{"threads", cl::value_desc("n"), cl::cat(actionCategory),
                cl::desc("Threads to run on (default: one per CPU)")};
   Text json{"json", cl::ValueOptional, cl::value_desc("file"),
@@ -435,7 +439,8 @@ llvm::Error Flags::checkCombination() const {
           static_cast<const cl::Option *>(&tf32),
           static_cast<const cl::Option *>(&dumpPtx),
           static_cast<const cl::Option *>(&compileOnly),
-          static_cast<const cl::Option *>(&pause)})
+          static_cast<const cl::Option *>(&pause),
+          static_cast<const cl::Option *>(&lock)})
       if (option->getNumOccurrences())
         return fail("--{0} needs --target=cuda", option->ArgStr);
   } else if (vectorBits.getNumOccurrences()) {
@@ -528,6 +533,7 @@ llvm::Expected<Options> Flags::getOptions() const {
   options.cold = cold.getNumOccurrences() ? cold : options.cuda;
   if (llvm::Error error = parseNumber(pause, 0, 10000, options.pauseMs))
     return std::move(error);
+  options.lockFile = lock;
   options.json = json.getNumOccurrences();
   options.jsonFile = json;
   return options;

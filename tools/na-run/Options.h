@@ -74,6 +74,8 @@ struct Options {
   int runs = 20;
   bool cold = false;
   int pauseMs = 0;
+  /// A file that processes which share a GPU lock while they time runs.
+  std::string lockFile;
 
   bool json = false;
   /// Where the JSON goes; empty for standard output.
