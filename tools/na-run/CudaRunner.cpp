@@ -56,7 +56,8 @@ static std::string getPipeline(const Options &options, StringRef mode,
   if (options.tf32)
     os << " f32-math=tf32";
   for (auto [name, tile] : {std::pair("query-tile", &options.queryTile),
-                            {"key-tile", &options.keyTile}})
+                            {"key-tile", &options.keyTile},
+                            {"warpgroup-tile", &options.warpgroupTile}})
     if (!tile->empty())
       os << " " << name << "="
          << llvm::join(
@@ -430,6 +431,7 @@ static llvm::Error verifyOnCuda(const Program &program, const Options &options,
   Options plain = options;
   plain.queryTile.clear();
   plain.keyTile.clear();
+  plain.warpgroupTile.clear();
   plain.tf32 = false;
   CompileTimes times;
   cuda::Device &device = *stream.device();

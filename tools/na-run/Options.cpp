@@ -154,6 +154,10 @@ struct Flags {
       "key-tile", cl::value_desc("XxYxZ"), cl::cat(compileCategory),
       cl::desc("Keys per step, instead of the compiler's choice; needs "
                "--query-tile")};
+  Text warpgroupTile{
+      "warpgroup-tile", cl::value_desc("XxYxZ"), cl::cat(compileCategory),
+      cl::desc("Queries of a tile that one warpgroup owns, for tiles of a GPU; "
+               "needs --query-tile")};
   Text scheduleTarget{
       "schedule-target", cl::value_desc("name"), cl::init("cpu"),
       cl::cat(compileCategory),
@@ -461,6 +465,8 @@ llvm::Error Flags::checkCombination() const {
                 "--pipeline=unfused or fused");
   if (queryTile.empty() != keyTile.empty())
     return fail("--query-tile and --key-tile need each other");
+  if (!warpgroupTile.empty() && queryTile.empty())
+    return fail("--warpgroup-tile needs --query-tile and --key-tile");
   return llvm::Error::success();
 }
 
@@ -497,7 +503,8 @@ llvm::Expected<Options> Flags::getOptions() const {
   options.scheduleTarget = scheduleTarget;
   for (auto [option, tile] : {std::pair<const Text &, std::vector<int64_t> &>{
                                   queryTile, options.queryTile},
-                              {keyTile, options.keyTile}}) {
+                              {keyTile, options.keyTile},
+                              {warpgroupTile, options.warpgroupTile}}) {
     if (option.empty())
       continue;
     llvm::Expected<std::vector<int64_t>> box =

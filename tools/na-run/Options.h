@@ -54,7 +54,7 @@ struct Options {
   bool compileOnly = false;
 
   std::string pipeline = "fused";
-  std::vector<int64_t> queryTile, keyTile;
+  std::vector<int64_t> queryTile, keyTile, warpgroupTile;
   /// What the tiles are made for.
   std::string scheduleTarget = "cpu";
   /// LLVM's optimization level.
