@@ -195,8 +195,10 @@ class Agent:
         self.number, self.name, self.warps = number, name, warps
         self.clock = {number: 1}
         self.steps, self.wait, self.done = None, None, False
-        # Products that were started: groups in flight, the open group.
+        # Products that were started: groups in flight, the open group. Then
+        # the same of copies by threads, as tiles.
         self.groups, self.open = [], []
+        self.copies = []
         # Numbers of operations, to tell what is behind the last fence.
         self.time, self.fence, self.fenced = 0, -1, False
         self.line = None

@@ -68,6 +68,7 @@ class Map:
 
     def __init__(self, memref):
         shape = memref.values.shape
+        self.channels = shape[-1]
         self.values = memref.values.reshape(*shape[:-2], shape[-2] * shape[-1])
 
 
@@ -143,7 +144,7 @@ class Block:
                 if name in CONTROL:
                     results = yield from getattr(self, CONTROL[name])(
                         agent, op, args, env)
-                elif name == "nagpu.roles":
+                elif name in ("nagpu.roles", "scf.forall"):
                     self.roles(op, env)
                     results = []
                 else:
@@ -199,8 +200,12 @@ class Block:
             args = yield from self.body(agent, after, env)
 
     def roles(self, op, env):
-        consumers, *producers = op.regions
-        groups = op.integer("groups")
+        if op.name == "scf.forall":  # Warpgroups that have no roles yet.
+            (groups,) = op.integers("staticUpperBound")
+            consumers, producers = op.regions[0], []
+        else:
+            consumers, *producers = op.regions
+            groups = op.integer("groups")
         agents = []
         bodies = [(f"producer {i}", 0, body, None)
                   for i, body in enumerate(producers)]
@@ -303,12 +308,38 @@ class Block:
         words.read(agent)
         return list(words.data)
 
+    # Copies by the threads of a warpgroup, before they are given to the TMA.
+    def _nagpu_async_copy(self, agent, op, args, env):
+        source, batch, head, *at, dest = args
+        values = source.values[batch, ..., head, :]
+        assert set(op.integers("dilation")) == {1}
+        slot = dest.slot
+        slot.check_write(agent)
+        slot.data[:] = read_box(values, at + [0], (
+            *op.integers("box"), slot.data.shape[1])).reshape(slot.data.shape)
+        slot.wrote(agent.number, np.inf)
+        return [[slot]]
+
+    def _nagpu_async_commit(self, agent, op, args, env):
+        agent.copies.append(sum(args, []))
+        return [[]]
+
+    def _nagpu_async_wait(self, agent, op, args, env):
+        count = max(len(agent.copies) - op.integer("pending"), 0)
+        for slot in sum(agent.copies[:count], []):
+            slot.wrote(agent.number, agent.clock[agent.number])
+        del agent.copies[:count]
+        return args[len(args) - len(op.results) :]
+
     # The TMA.
     def _nagpu_tma_load(self, agent, op, args, env):
         tensor, *at, tile, barriers, index = args
         box, kind = tile_type(op.types[0])
         shape, _ = tile_type(op.types[-3])
         rows, columns = shape
+        if at[-1] % tensor.channels + columns > tensor.channels:
+            raise Fault(f"copies {columns} channels from {at[-1]} on, which are "
+                        f"not of one head of {tensor.channels}")
         panels = [read_box(tensor.values, at[:-1] + [at[-1] + first], box)
                   for first in range(0, columns, box[-1])]
         values = np.concatenate([x.reshape(rows, -1) for x in panels], axis=1)
@@ -523,11 +554,11 @@ class Module:
         except Fault as fault:
             raise Fault(f"block {block}, {order}: {fault}") from None
 
-    def run_host(self, name, args, order="round-robin", blocks=None):
-        """Runs a function of the host; `blocks` chooses the blocks of each
-        launch from the numbers of all."""
+    def run_host(self, name, args, choose):
+        """Runs a function of the host; `choose` gives the blocks of each launch,
+        as (number, order), from the number of all."""
         body = self.find("func.func", name).regions[0]
-        host = Host(self, order, blocks)
+        host = Host(self, choose)
         env = dict(zip(self.arguments[id(body)], args))
         host.run(body, env)
         return host
@@ -545,10 +576,9 @@ class Kernel(Block):
 class Host(Block):
     """A function of the host, whose blocks run one by one."""
 
-    def __init__(self, module, order, blocks):
+    def __init__(self, module, choose):
         super().__init__(module, None)
-        self.module, self.kernel_order, self.choose = module, order, blocks
-        self.blocks = 0
+        self.module, self.choose, self.blocks = module, choose, 0
 
     def _nagpu_tensor_map(self, agent, op, args, env):
         return Map(args[0])
@@ -563,13 +593,11 @@ class Host(Block):
         grid, threads = args[:3], args[3:6]
         body = op.regions[0]
         names = self.arguments[id(body)]
-        total = int(np.prod(grid))
-        chosen = self.choose(total) if self.choose else range(total)
-        for number in chosen:
+        for number, order in self.choose(int(np.prod(grid))):
             block = (number % grid[0], number // grid[0] % grid[1],
                      number // grid[0] // grid[1])
             inner = dict(env)
             inner.update(zip(names, (*block, *[Unknown("thread")] * 3, *grid,
                                      *threads)))
-            self.module.run_block(body, inner, block, self.kernel_order)
+            self.module.run_block(body, inner, block, order)
             self.blocks += 1
