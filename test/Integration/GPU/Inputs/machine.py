@@ -132,7 +132,6 @@ class Slot:
 
     def __init__(self, name, number, data):
         self.name, self.number, self.data = name, number, data
-        self.copying = False
         # (key, value) of the clock that knows of the last write.
         self.written = None
         # Agent number -> its time of the last read; (agent, its operation) of

@@ -40,7 +40,7 @@ def typed(x, kind):
 
 def unsigned(x, kind):
     if is_array(x):
-        return x.astype(np.int64) & ((1 << WIDTHS[kind]) - 1)
+        return x if kind == "i1" else x.view(f"u{x.dtype.itemsize}")
     return int(x) & ((1 << WIDTHS[kind]) - 1)
 
 
