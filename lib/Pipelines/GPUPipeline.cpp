@@ -52,6 +52,11 @@ static void addTiledKernels(OpPassManager &pm,
   pm.addPass(nagpu::createNAGPUAssignLayouts(layouts));
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  if (options.chip == "sm_90a") {
+    pm.addPass(nagpu::createNAGPUSpecializeWarps());
+    pm.addPass(createCanonicalizerPass());
+    pm.addPass(createCSEPass());
+  }
   pm.addPass(nagpu::createNAGPUNarrowIndex());
   pm.addPass(nagpu::createNAGPUSchedulePipeline());
   pm.addPass(nagpu::createNAGPUExpandPipeline());

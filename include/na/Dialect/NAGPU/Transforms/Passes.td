@@ -108,6 +108,34 @@ def NAGPUExpandPipeline : Pass<"nagpu-expand-pipeline"> {
     "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+def NAGPUSpecializeWarps : Pass<"nagpu-specialize-warps"> {
+  let summary = "Divide a kernel into producer warps and consumer warpgroups";
+  let description = [{
+    Turns the loop over warpgroups (`#gpu.warpgroup<x>`) of a kernel into
+    `nagpu.roles`. Its copies become loads by the TMA: one producer warp loads
+    the keys, one the values and one the queries, into rings of `stages` slots
+    behind barriers that say which are full and which are free. The tensors get
+    descriptors (`nagpu.tensor_map`) before the launch.
+
+    What consumers read of the arithmetic on the induction variable, conditions
+    (is the tile needed, which axes does a window edge cut) and positions, the
+    producer of the keys computes for every warpgroup and posts in a mailbox, so
+    that consumers carry nothing but the slot. In the branch where a tile is not
+    needed, its slots are freed unread.
+
+    Errors: `stages` outside 0 to 64; a copy that shares its tile, group or
+    wait, with dilation, or of a tensor made in the kernel; more than one loop
+    over keys, or more tiles in it than there are producer warps; a tile that
+    other operations than products read; more than four words of messages.
+  }];
+  let options = [
+    Option<"stages", "stages", "int64_t", "0",
+           "Slots of a ring, at most 64 (0: as the schedule says, or 2)">];
+  let dependentDialects = [
+    "::mlir::nagpu::NAGPUDialect", "::mlir::arith::ArithDialect",
+    "::mlir::scf::SCFDialect"];
+}
+
 def NAGPUAssignSharedMemory : Pass<"nagpu-assign-shared-memory"> {
   let summary = "Choose the swizzle and the place of every shared tile";
   let description = [{
