@@ -58,6 +58,10 @@ def NAGPU_BarrierType : NAGPU_Type<"Barrier", "barrier"> {
   let parameters = (ins "int64_t":$slots);
   let assemblyFormat = "`<` $slots `>`";
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    static constexpr int64_t slotBytes = 8;
+    int64_t getBytes() const { return getSlots() * slotBytes; }
+  }];
 }
 
 def NAGPU_MailboxType : NAGPU_Type<"Mailbox", "mailbox"> {

@@ -137,13 +137,21 @@ def NAGPUSpecializeWarps : Pass<"nagpu-specialize-warps"> {
 }
 
 def NAGPUAssignSharedMemory : Pass<"nagpu-assign-shared-memory"> {
-  let summary = "Choose the swizzle and the place of every shared tile";
+  let summary = "Choose the swizzle and the place of what is in shared memory";
   let description = [{
     Gives each shared tile the swizzle under which matrix loads have no bank
     conflicts: `xor` where a row is a power of two of 32 bytes or more,
-    `padded` otherwise; and an offset. Tiles that are never alive together
-    share memory, behind a barrier. The launch gets the total as its dynamic
-    shared memory.
+    `padded` otherwise (panels of the TMA stay); and each tile, ring of
+    barriers and mailbox an offset. Tiles that are never alive together share
+    memory, behind a barrier, unless the kernel has `nagpu.roles`, which have no
+    such point. The launch gets the total as its dynamic shared memory.
+
+    Example: `%full = nagpu.mbarrier_init arrivals 1 : !nagpu.barrier<2>` behind
+    tiles of 64 KiB becomes
+
+    ```mlir
+    %full = nagpu.mbarrier_init arrivals 1 {offset = 65536 : i64} : !nagpu.barrier<2>
+    ```
 
     Errors: more bytes than `limit`, the most that a CTA of the chip can have; a
     body of several blocks.
