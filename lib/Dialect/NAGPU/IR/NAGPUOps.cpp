@@ -212,13 +212,24 @@ LogicalResult AsyncCopyOp::verify() {
   auto source = cast<MemRefType>(getSource().getType());
   SharedType dest = getDest().getType();
   if (failed(verifyNoRing(*this, "dest", dest)) ||
-      failed(verifyNoPanels(*this, "dest", dest)) ||
       failed(verifyElement(*this, "dest", dest.getElementType(),
                            source.getElementType(), "that of 'source'")) ||
       failed(verifyTokens(*this, "source", source, /*channels=*/true,
                           getAt().size(), getBox(), getDilation(), "dest",
                           dest.getRows(), dest.getColumns())))
     return failure();
+  // The TMA would fill columns beyond the head's with those of the next head.
+  int64_t last = source.getRank() - 1;
+  if (dest.isTma() && source.getDimSize(last) != dest.getColumns()) {
+    InFlightDiagnostic diag = emitOpError();
+    diag << "'source' dimension " << last << " (channels) is ";
+    if (source.isDynamicDim(last))
+      diag << "dynamic";
+    else
+      diag << source.getDimSize(last);
+    return diag << ", expected " << dest.getColumns()
+                << ", the columns of 'dest', which is in panels of the TMA";
+  }
   int64_t warps = getWarps();
   if (warps < 1 || warps > 32)
     return emitOpError() << "'warps' is " << warps << ", expected 1 to 32";

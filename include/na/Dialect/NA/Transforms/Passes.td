@@ -54,6 +54,9 @@ def NASelectSchedule : Pass<"na-select-schedule"> {
                "Query tile per axis, instead of the model's">,
     ListOption<"keyTile", "key-tile", "int64_t",
                "Key tile per axis, instead of the model's">,
+    ListOption<"warpgroupTile", "warpgroup-tile", "int64_t",
+               "Part of the query tile that a warpgroup of a fused kernel owns, "
+               "per axis; needs query-tile and key-tile">,
     Option<"explain", "explain", "bool", "false",
            "Report every choice as a remark">
   ];
@@ -130,7 +133,8 @@ def NATileAndFuse : Pass<"na-tile-and-fuse"> {
     Errors: `na.attention` on tensors (bufferize first); no schedule.
   }];
   let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
+    "::mlir::linalg::LinalgDialect",
     "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
     "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"
   ];

@@ -70,6 +70,10 @@ def NAGPU_AsyncCopyOp : NAGPU_Op<"async_copy",
     rows with a coordinate outside `[0, length)` and columns beyond `D` are
     filled with zeros.
 
+    A tile in the panels of the TMA (`tma128`, `tma64`, `tma32`) has `D` columns.
+    Its copy is one that `nagpu-specialize-warps` gives to a producer as a
+    `nagpu.tma_load`; `convert-nagpu-to-nvvm` refuses one that is left.
+
     Example:
 
     ```mlir
@@ -119,7 +123,9 @@ def NAGPU_AsyncWaitOp : NAGPU_Op<"async_wait",
     Waits until at most the `pending` youngest groups of the thread are in
     flight (`cp.async.wait_group`), then for all threads of the CTA
     (a barrier). The results are the tiles, which may be read from here on;
-    after the barrier, nobody still reads what was read before it.
+    after the barrier, nobody still reads what was read before it. What waits
+    for a tile in the panels of the TMA is a consumer, in
+    `nagpu-specialize-warps`, and not all threads.
 
     Example:
 

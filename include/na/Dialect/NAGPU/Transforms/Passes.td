@@ -18,10 +18,14 @@ def NAGPUMapGrid : Pass<"nagpu-map-grid"> {
     nor batch * heads meet the limit of the others; the last dimension of the
     loop varies fastest, so that CTAs that run together share keys and values
     in the L2 cache. The threads of a CTA are those that the schedule of the
-    operation (`na.schedule` on the loop) asks for.
+    operation (`na.schedule` on the loop) asks for. A loop with the mapping
+    `#gpu.warpgroup<x>` in its body, over the `G` warpgroups that share its
+    queries, stays; its CTA has `128 (1 + G)` threads: those of one more
+    warpgroup that loads their tiles.
 
     Errors: a query tile whose rows are no multiple of 16 times the warps; a
-    loop with results, of other steps than 1, or inside another one.
+    warpgroup of other than 64 queries; a loop with results, of other steps than
+    1, or inside another one.
   }];
   let dependentDialects = ["::mlir::gpu::GPUDialect"];
 }
@@ -37,8 +41,17 @@ def NAGPUAssignLayouts : Pass<"nagpu-assign-layouts"> {
     or `nagpu.fma` (f32). Channels are padded to the depth of a product here,
     in the tiles only. The query operand stays in registers where they suffice.
 
+    In a loop over warpgroups (`#gpu.warpgroup<x>`), fragments are those of one
+    warpgroup of 4 warps. Its tiles, of f16 or bf16, lie in the panels of the
+    TMA (`tma128`, `tma64` or `tma32`, the widest that divides the channels),
+    behind copies that `nagpu-specialize-warps` turns into loads by the TMA; no
+    barrier is put between them. A product becomes `nagpu.wgmma` between a fence
+    and a wait, with the queries from their tile, weights from registers, and no
+    accumulator where the sum starts at zero.
+
     Errors: a key tile that is no multiple of 16 keys; tile operations of
-    another form than `na-tile-and-fuse` gives for a GPU.
+    another form than `na-tile-and-fuse` gives for a GPU; in warpgroups, channels
+    that are no multiple of 16, more than 256 keys or channels, f32 operands.
   }];
   let options = [
     Option<"tf32", "tf32", "bool", "false",
