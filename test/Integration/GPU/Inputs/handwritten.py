@@ -7,6 +7,8 @@ import re
 import subprocess
 import sys
 
+# The products are small: threads of the BLAS only wait for each other.
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
 import numpy as np
 
 here = os.path.dirname(os.path.abspath(__file__))

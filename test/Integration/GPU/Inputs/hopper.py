@@ -2,9 +2,11 @@
 # warpgroups, runs the blocks of the kernel with the agents in different orders
 # (see warpgroups.py), and compares with the f64 reference. Outputs start as NaN.
 #
-#   hopper.py CONFORMANCE [--passes="--na-tile-and-fuse .."] [NAME..]
+#   hopper.py CONFORMANCE [--passes="--na-tile-and-fuse .."] [--only=NAME] ..
+#             [--random=COUNT --seed=FIRST]
 #
-# runs the problems of these names, with other passes if they are given.
+# runs the problems of these names, or random ones with random schedules, through
+# other passes if they are given.
 
 import argparse
 import os
@@ -12,6 +14,8 @@ import re
 import subprocess
 import sys
 
+# The products are small: threads of the BLAS only wait for each other.
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
 import numpy as np
 
 here = os.path.dirname(os.path.abspath(__file__))
@@ -21,7 +25,9 @@ parser.add_argument("--passes")
 parser.add_argument("--after", default="nagpu-specialize-warps",
                     help="the pass of the pipeline to stop behind")
 parser.add_argument("--order", help="one order instead of all")
-parser.add_argument("names", nargs="*")
+parser.add_argument("--only", action="append", help="the name of a problem")
+parser.add_argument("--random", type=int, default=0)
+parser.add_argument("--seed", type=int, default=0)
 options = parser.parse_args()
 sys.path[:0] = [options.conformance,
                 os.path.join(here, "../../../Conversion/NAGPUToNVVM/Inputs")]
@@ -132,17 +138,20 @@ def run(case, seed):
     def blocks(total):
         """(Block, order) of some; all of them unless the case says how many."""
         count = min(case.blocks or total, total)
+        grids.append((count, total))
         for i in range(count):
             yield i * total // count, orders[(seed + i) % len(orders)]
 
-    host = Module(lower(case, arguments)).run_host(
+    grids = []
+    Module(lower(case, arguments)).run_host(
         "main", list(arguments.values()), blocks)
+    ((count, total),) = grids
     inputs = [arguments[x].values.astype(np.float64) for x in "qkv"]
     expected, lse = reference.attention(
         *inputs, window=list(case.window), scale=case.scale, **case.axes)
     there = arguments["lse"].writes > 0
     assert (arguments["o"].writes > 0).all(-1)[there].all()
-    assert there.all() if not case.blocks else there.any()
+    assert there.all() if count == total else there.any()
     error = np.abs(arguments["lse"].values[there].astype(np.float64)
                    - lse[there]).max()
     assert error <= reference.LSE_TOLERANCES[case.dtype], (case.name, error)
@@ -150,10 +159,52 @@ def run(case, seed):
         arguments["o"].values[there], expected[there])
     limits = reference.TOLERANCES[case.dtype]
     assert whole <= limits[0] and row <= limits[1], (case.name, whole, row)
-    print(f"{case.name}: {host.blocks} blocks, error {whole:.1e}, {row:.1e}, "
-          f"{error:.1e}")
+    print(f"{case.name}: {count} of {total} blocks, error {whole:.1e}, "
+          f"{row:.1e}, {error:.1e}", flush=True)
 
 
+def random_tile(random, rank, size):
+    """A box of `size` tokens."""
+    tile = [1] * rank
+    while size > 1:
+        prime = next(p for p in range(2, size + 1) if size % p == 0)
+        tile[random.integers(rank)] *= prime
+        size //= prime
+    return tile
+
+
+def random_case(seed):
+    random = np.random.default_rng(seed)
+    rank = int(random.integers(1, 4))
+    warpgroup = random_tile(random, rank, 64)
+    query = list(warpgroup)
+    query[random.integers(rank)] *= int(random.integers(1, 4))
+    key = random_tile(random, rank, 16 * int(random.integers(1, 12)))
+    most = {1: 400, 2: 40, 3: 14}[rank]
+    shape = [int(random.integers(1, most + 1)) for _ in range(rank)]
+    axis = random.integers(rank)
+    if random.random() < 0.3:
+        shape[axis] = min(query[axis] + 1, 2 * most)
+    window = [int(random.integers(1, n + 1)) for n in shape]
+    key_heads = int(random.integers(1, 3))
+    return Case(
+        f"random {seed}", shape, window, query, warpgroup, key,
+        dtype=str(random.choice(["bf16", "f16"])),
+        stages=int(random.integers(1, 4)),
+        key_heads=key_heads, heads=key_heads * int(random.integers(1, 3)),
+        channels=int(random.choice([16, 32, 64, 128])), blocks=12,
+        batch=int(random.integers(1, 3)),
+        stride=[int(random.integers(1, w + 1)) if random.random() < 0.5 else 1
+                for w in window],
+        causal=[bool(random.random() < 0.3) for _ in shape])
+
+
+if options.random:
+    CASES = [random_case(options.seed + i) for i in range(options.random)]
 for seed, case in enumerate(CASES):
-    if not options.names or case.name in options.names:
-        run(case, seed)
+    if case.name in (options.only or [case.name]):
+        try:
+            run(case, seed)
+        except Exception:
+            print(vars(case))
+            raise

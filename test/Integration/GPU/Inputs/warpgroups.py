@@ -561,7 +561,6 @@ class Module:
         host = Host(self, choose)
         env = dict(zip(self.arguments[id(body)], args))
         host.run(body, env)
-        return host
 
 
 class Kernel(Block):
@@ -578,7 +577,7 @@ class Host(Block):
 
     def __init__(self, module, choose):
         super().__init__(module, None)
-        self.module, self.choose, self.blocks = module, choose, 0
+        self.module, self.choose = module, choose
 
     def _nagpu_tensor_map(self, agent, op, args, env):
         return Map(args[0])
@@ -600,4 +599,3 @@ class Host(Block):
             inner.update(zip(names, (*block, *[Unknown("thread")] * 3, *grid,
                                      *threads)))
             self.module.run_block(body, inner, block, order)
-            self.blocks += 1
