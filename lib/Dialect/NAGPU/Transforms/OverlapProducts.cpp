@@ -38,7 +38,8 @@ struct Step {
   MBarrierWaitOp keysFull, valuesFull;
   MBarrierArriveOp keysFree, valuesFree;
   int64_t slots = 0;
-  /// What both branches read, and what comes before the first product.
+  /// What is read of the mailbox. Registers are scarce while products are in
+  /// flight, so it is read behind the first.
   SmallVector<Operation *> head;
   /// The first product up to its commit.
   SmallVector<Operation *> scores;
@@ -139,7 +140,7 @@ bool Step::match(scf::ForOp candidate) {
       needed = branch;
       break;
     }
-    if (isa<WgmmaFenceOp>(op))
+    if (isa<WgmmaFenceOp, SlotOp>(op))
       break;
     head.push_back(&op);
   }
@@ -154,7 +155,6 @@ bool Step::match(scf::ForOp candidate) {
         return false;
     llvm::append_range(yields, results);
   } else {
-    head.clear();
     llvm::append_range(yields, yield.getOperands().drop_back(2));
   }
   return matchBlock(block);
@@ -162,7 +162,7 @@ bool Step::match(scf::ForOp candidate) {
 
 bool Step::matchBlock(Block *block) {
   for (Operation &op : block->without_terminator()) {
-    if (&op == keysFull || isa<AdvanceOp>(op))
+    if (&op == keysFull || isa<AdvanceOp>(op) || llvm::is_contained(head, &op))
       continue;
     if (auto wait = dyn_cast<WgmmaWaitOp>(op)) {
       if (!scoresWait)
@@ -414,11 +414,11 @@ SmallVector<Value> ProductOverlapper::buildRound(const Found &first,
   IRMapping mapping;
   mapSlot(mapping, first.keys);
   mapCarried(mapping, carried);
-  cloneAll(step.head, mapping);
   buildScores(mapping);
   Value product = mapping.lookup(step.scoresWait.getValues()[0]);
   mapping.map(step.scoresWait.getResult(0), buildWait(b, 0, product));
   MBarrierArriveOp::create(b, step.keysFree.getBarrier(), first.keys.index);
+  cloneAll(step.head, mapping);
   cloneAll(step.softmax, mapping);
   cloneAll(step.late, mapping);
   SmallVector<Value> operands = getOperands(mapping);
@@ -454,12 +454,12 @@ SmallVector<Value> ProductOverlapper::buildRound(const Found &first,
     mapSlot(mapping, keys);
     mapCarried(mapping, withAccumulator(pendingRest, Value()));
     mapping.erase(step.loop.getRegionIterArgs()[accumulator]);
-    cloneAll(step.head, mapping);
     buildScores(mapping);
     Value scores = mapping.lookup(step.scoresWait.getValues()[0]);
     Value output = buildOutput(pendingOperands, values);
     mapping.map(step.scoresWait.getResult(0), buildWait(b, 1, scores));
     MBarrierArriveOp::create(b, step.keysFree.getBarrier(), keys.index);
+    cloneAll(step.head, mapping);
     cloneAll(step.softmax, mapping);
     // The wait for the next keys is also a branch, over which ptxas does not
     // move the wait for the product; it would move it up to the softmax.

@@ -533,12 +533,12 @@ void WarpSpecializer::receiveMessages(Slot slot) {
       Operation *statement = findStatement(use.getOwner());
       MailboxGetOp &get = gets[statement->getBlock()];
       OpBuilder::InsertionGuard guard(b);
-      if (!get) {
-        // Behind the wait and the slot.
-        if (statement->getBlock() != loop.getBody())
-          b.setInsertionPointToStart(statement->getBlock());
+      // As late as possible, to keep it in registers for a short time.
+      b.setInsertionPoint(statement);
+      if (!get)
         get = MailboxGetOp::create(b, types, mailbox, at, reader);
-      }
+      else if (statement->isBeforeInBlock(get))
+        get->moveBefore(statement);
       b.setInsertionPointAfter(get);
       Value word = get.getResult(number + (conditions.empty() ? 0 : 1));
       if (position.getType().isIndex())
