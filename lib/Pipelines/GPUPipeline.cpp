@@ -56,6 +56,9 @@ static void addTiledKernels(OpPassManager &pm,
     pm.addPass(nagpu::createNAGPUSpecializeWarps());
     pm.addPass(createCanonicalizerPass());
     pm.addPass(createCSEPass());
+    pm.addPass(nagpu::createNAGPUOverlapProducts());
+    pm.addPass(createCanonicalizerPass());
+    pm.addPass(createCSEPass());
   }
   pm.addPass(nagpu::createNAGPUNarrowIndex());
   pm.addPass(nagpu::createNAGPUSchedulePipeline());

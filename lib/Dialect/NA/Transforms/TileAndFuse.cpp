@@ -125,33 +125,32 @@ void AttentionTiler::buildBody(ImplicitLocOpBuilder &b, const GridPoint &at,
 
   SoftmaxState initial = softmax.buildInitial(b);
   ArrayRef<int64_t> dilation = op.getWindow().getDilation();
-  auto buildStep =
-      [&](OpBuilder &builder, const KeyTile &tile, ValueRange state) {
-        ImplicitLocOpBuilder b(op.getLoc(), builder);
-        auto load = [&](Value source) {
-          return buildTileLoad(b, form.getOperandType(source), source, at.batch,
-                               keyHead, tile.coordinates, grid.getKeyTile(),
-                               dilation, /*transposed=*/false);
-        };
-        Value scores = buildScores(b, form, load(op.getKey()), query);
-        if (op.getBias())
-          scores = buildBias(b, form, rows, scores, op.getBias(), at.head,
-                             at.axes, tile);
-        for (const KeyTile::Mask &mask : tile.masks)
-          scores =
-              TileMaskOp::create(b, scores.getType(), scores, ranges,
-                                 tile.positions, mask.inside, grid.getKeyTile(),
-                                 mask.axes, form.isKeyMajor())
-                  .getResult();
-        return softmax
-            .buildStep(b, scores, load(allValues), SoftmaxState::get(state))
-            .getValues();
-      };
+  auto buildStep = [&](OpBuilder &builder, const KeyTile &tile,
+                       ValueRange state) {
+    ImplicitLocOpBuilder b(op.getLoc(), builder);
+    auto load = [&](Value source) {
+      return buildTileLoad(b, form.getOperandType(source), source, at.batch,
+                           keyHead, tile.coordinates, grid.getKeyTile(),
+                           dilation, /*transposed=*/false);
+    };
+    Value scores = buildScores(b, form, load(op.getKey()), query);
+    if (op.getBias())
+      scores = buildBias(b, form, rows, scores, op.getBias(), at.head, at.axes,
+                         tile);
+    for (const KeyTile::Mask &mask : tile.masks)
+      scores = TileMaskOp::create(
+                   b, scores.getType(), scores, ranges, tile.positions,
+                   mask.inside, grid.getKeyTile(), mask.axes, form.isKeyMajor())
+                   .getResult();
+    return softmax
+        .buildStep(b, scores, load(allValues), SoftmaxState::get(state))
+        .getValues();
+  };
   SmallVector<Value> final =
       warpgroup ? warpgroups->buildKeyLoop(b, b.getLoc(), *warpgroup,
                                            initial.getValues(), buildStep)
-                : grid.buildKeyLoop(b, b.getLoc(), at.axes,
-                                    initial.getValues(), buildStep);
+                : grid.buildKeyLoop(b, b.getLoc(), at.axes, initial.getValues(),
+                                    buildStep);
   SoftmaxState state = SoftmaxState::get(final);
   if (op.getAdditionalKey())
     state = buildAdditionalKeys(b, at, keyHead, query, state);

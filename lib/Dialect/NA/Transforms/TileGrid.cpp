@@ -198,10 +198,10 @@ Value TileGrid::buildInside(OpBuilder &builder, Location loc, int64_t i,
   Value begins = arith::CmpIOp::create(
       builder, loc, arith::CmpIPredicate::sge, begin.getValue(),
       rebind(builder, loc, tile.interior.begin).getValue());
-  Value ends = arith::CmpIOp::create(
-      builder, loc, arith::CmpIPredicate::sle,
-      (begin + this->keyTile[i]).getValue(),
-      rebind(builder, loc, tile.interior.end).getValue());
+  Value ends =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sle,
+                            (begin + this->keyTile[i]).getValue(),
+                            rebind(builder, loc, tile.interior.end).getValue());
   return arith::AndIOp::create(builder, loc, begins, ends);
 }
 
@@ -226,10 +226,9 @@ SmallVector<Value> TileGrid::buildKeyLoop(
   Value inside;
   for (int64_t i : cutAxes) {
     Value insideAxis = buildInside(builder, loc, i, axes[i], tile);
-    inside =
-        inside
-            ? arith::AndIOp::create(builder, loc, inside, insideAxis).getResult()
-            : insideAxis;
+    inside = inside ? arith::AndIOp::create(builder, loc, inside, insideAxis)
+                          .getResult()
+                    : insideAxis;
   }
   if (inside)
     tile.masks.push_back({cutAxes, inside});

@@ -38,8 +38,8 @@ LogicalResult mlir::na::checkWarpgroups(Operation *op, ScheduleAttr schedule) {
 
 WarpgroupGrid::WarpgroupGrid(const TileGrid &cta,
                              ArrayRef<int64_t> warpgroupTile)
-    : cta(cta), rows(cta.getWindow(), warpgroupTile, cta.getKeyTile(),
-                     cta.getTokens()),
+    : cta(cta),
+      rows(cta.getWindow(), warpgroupTile, cta.getKeyTile(), cta.getTokens()),
       axis(cta.getRank() - 1), count(1) {
   for (int64_t i = 0; i < cta.getRank(); ++i)
     if (warpgroupTile[i] != cta.getQueryTile()[i]) {
@@ -52,8 +52,8 @@ void WarpgroupGrid::buildWarpgroups(
     OpBuilder &builder, Location loc, const GridPoint &at,
     function_ref<void(OpBuilder &, const Warpgroup &)> body) const {
   const AxisTile &tile = at.axes[axis];
-  Warpgroup warpgroup{
-      at.axes, at, countKeyTiles(builder, loc, at.axes), std::nullopt};
+  Warpgroup warpgroup{at.axes, at, countKeyTiles(builder, loc, at.axes),
+                      std::nullopt};
   // Of three, the tiles that one needs alone are few.
   if (count == 2 && cta.canDiffer(axis))
     warpgroup.order = buildOrder(builder, loc, tile);
@@ -103,10 +103,10 @@ static Value isLess(OpBuilder &builder, Location loc, const IndexValue &a,
 /// back, since both read one ring of key tiles. So tiles at the front alternate
 /// with tiles at the back; when those of one side are used up, the other's
 /// alternate with common tiles; then come the common tiles that are left. No
-/// warpgroup leaves out two tiles in a row, which a ring of two stages could
-/// not bear while the values of an earlier tile are still in use. Where too few
-/// tiles are common for that, both warpgroups compute all tiles in the order of
-/// the keys.
+/// warpgroup leaves out two tiles in a row, nor from one row to the next, which
+/// a ring of two stages could not bear while the values of an earlier tile are
+/// still in use. Where too few tiles are common for that, both warpgroups
+/// compute all tiles in the order of the keys.
 SplitOrder WarpgroupGrid::buildOrder(OpBuilder &builder, Location loc,
                                      const AxisTile &tile) const {
   int64_t step = cta.getKeyTile()[axis];
@@ -126,22 +126,19 @@ SplitOrder WarpgroupGrid::buildOrder(OpBuilder &builder, Location loc,
       ceilDiv(nonNegative(own[0].span.end - tile.span.begin), step));
   IndexValue pairs = minV(front, back);
   IndexValue odd = nonNegative(maxV(front, back) - pairs);
-  Value together =
-      isLess(builder, loc, tile.keyTiles - front - back, odd);
+  Value together = isLess(builder, loc, tile.keyTiles - front - back, odd);
   Value more = isLess(builder, loc, front, back);
   IndexValue zero(builder, loc, 0), one(builder, loc, 1),
       minusOne(builder, loc, -1);
-  IndexValue oddBegin =
-      select(builder, loc, more, tile.keyTiles - 1 - pairs, pairs);
   pairs = select(builder, loc, together, zero, pairs);
   odd = select(builder, loc, together, zero, odd);
   IndexValue common = select(builder, loc, together, zero, front);
   return {pairs,
           (pairs + odd) * 2,
-          common,
-          common - pairs * 2 - odd,
-          oddBegin,
+          select(builder, loc, more, common, pairs),
+          select(builder, loc, more, tile.keyTiles - 1 - pairs, common),
           select(builder, loc, more, minusOne, one),
+          common - pairs * 2 - odd,
           together};
 }
 
@@ -161,12 +158,12 @@ IndexValue WarpgroupGrid::buildOrdered(OpBuilder &builder, Location loc,
   IndexValue later = half - get(order.pairs);
   IndexValue odd = select(builder, loc, second,
                           get(order.oddBegin) + later * get(order.oddStep),
-                          get(order.common) + later);
+                          get(order.evenBegin) + later);
   IndexValue both = step + get(order.offset);
   Value isPair = isLess(builder, loc, half, get(order.pairs));
   Value isOdd = isLess(builder, loc, step, get(order.alternating));
-  IndexValue result =
-      select(builder, loc, isPair, pair, select(builder, loc, isOdd, odd, both));
+  IndexValue result = select(builder, loc, isPair, pair,
+                             select(builder, loc, isOdd, odd, both));
   return IndexValue(builder, loc, result.getFoldResult(),
                     /*nonNegative=*/true);
 }
@@ -186,8 +183,8 @@ Value WarpgroupGrid::buildNeeded(OpBuilder &builder, Location loc,
       builder, loc, isLess(builder, loc, begin, get(own.span.end)),
       isLess(builder, loc, get(own.span.begin), end));
   if (warpgroup.order)
-    needed = arith::OrIOp::create(builder, loc, needed,
-                                  warpgroup.order->together);
+    needed =
+        arith::OrIOp::create(builder, loc, needed, warpgroup.order->together);
   if (canLieBeyond())
     needed = arith::AndIOp::create(
         builder, loc, needed,
@@ -227,8 +224,7 @@ SmallVector<Value> WarpgroupGrid::buildKeyLoop(
   // the span of the CTA.
   for (int64_t i : cta.getCutAxes())
     tile.masks.push_back(
-        {{i},
-         cta.buildInside(builder, loc, i, warpgroup.own.axes[i], tile)});
+        {{i}, cta.buildInside(builder, loc, i, warpgroup.own.axes[i], tile)});
 
   scf::IfOp skip;
   if (needed) {

@@ -138,6 +138,13 @@ LogicalResult WarpSpecializer::checkCopy(Load &load) {
   return success();
 }
 
+static bool isLeftOperand(Value tile) {
+  return llvm::any_of(tile.getUsers(), [&](Operation *user) {
+    auto product = dyn_cast<WgmmaOp>(user);
+    return product && product.getLhs() == tile;
+  });
+}
+
 LogicalResult WarpSpecializer::collect() {
   std::optional<int64_t> number;
   if (groups.getRank() == 1 && groups.isNormalized() &&
@@ -152,28 +159,34 @@ LogicalResult WarpSpecializer::collect() {
     load.copy = copy;
     if (failed(checkCopy(load)))
       return WalkResult::interrupt();
-    auto parent = copy->getParentOfType<scf::ForOp>();
-    if (!parent) {
+    if (isLeftOperand(load.wait.getResult(0))) {
       queryLoads.push_back(load);
       return WalkResult::advance();
     }
-    if (parent->getBlock() != groups.getBody() || (loop && loop != parent)) {
+    loopLoads.push_back(load);
+    auto parent = copy->getParentOfType<scf::ForOp>();
+    if (loopLoads.size() == 1)
+      loop = parent;
+    if (loop != parent || (loop && loop->getBlock() != groups.getBody())) {
       copy.emitError("nagpu-specialize-warps: expected one loop over keys");
       return WalkResult::interrupt();
     }
-    loop = parent;
-    loopLoads.push_back(load);
     return WalkResult::advance();
   });
   if (result.wasInterrupted())
     return failure();
-  if (!loop || queryLoads.size() != 1)
-    return groups.emitError("nagpu-specialize-warps: expected one tile of "
-                            "queries and a loop over keys");
   // A producer warp each.
-  if (loopLoads.size() > 3)
-    return loop.emitError("nagpu-specialize-warps: ")
-           << loopLoads.size() << " tiles in an iteration, expected at most 3";
+  if (queryLoads.size() != 1 || loopLoads.empty() || loopLoads.size() > 3 ||
+      queryLoads.front().copy->getBlock() != groups.getBody())
+    return groups.emitError("nagpu-specialize-warps: expected one tile of "
+                            "queries, before the loop over keys, and one to "
+                            "three tiles in that, got ")
+           << queryLoads.size() << " and " << loopLoads.size();
+  // A loop of one iteration is no loop: then there is no state to carry.
+  if (!loop) {
+    stages = 1;
+    return success();
+  }
   return collectMessages();
 }
 
@@ -287,7 +300,8 @@ RolesOp WarpSpecializer::buildRoles() {
     buildMap(load);
     load.ring = buildRing(load, stages);
     load.full = buildBarrier(stages, 1);
-    load.free = buildBarrier(stages, consumers);
+    if (loop)
+      load.free = buildBarrier(stages, consumers);
   }
   int64_t words = positions.size() + (conditions.empty() ? 0 : 1);
   // Words may be read until the slot of the tile is filled a second time.
@@ -323,9 +337,8 @@ Value WarpSpecializer::clone(Value value, IRMapping &mapping,
 }
 
 void WarpSpecializer::buildCopy(Load &load, IRMapping &mapping, Slot slot) {
-  Operation *before = b.getInsertionBlock()->getParentOp();
-  if (!isa<scf::ForOp>(before))
-    before = nullptr;
+  Operation *before =
+      dyn_cast<scf::ForOp>(b.getInsertionBlock()->getParentOp());
   SmallVector<Value> at = {clone(load.copy.getBatch(), mapping, before)};
   for (Value position : load.copy.getAt())
     at.push_back(clone(position, mapping, before));
@@ -387,6 +400,8 @@ void WarpSpecializer::buildKeyProducer(Load &load, bool posts) {
   SmallVector<IRMapping> mappings(getGroups());
   for (auto [group, mapping] : llvm::enumerate(mappings))
     mapping.map(groups.getInductionVar(0), constant(group));
+  if (!loop)
+    return buildCopy(load, mappings[0], {constant(0), Value()});
   auto bound = [&](Value value) { return clone(value, mappings[0], nullptr); };
   // A producer finds all slots free: the phase before the first has ended.
   Value free = arith::ConstantOp::create(b, b.getI32IntegerAttr(1));
@@ -544,6 +559,14 @@ LogicalResult WarpSpecializer::convertConsumers() {
     if (failed(receive(load, {group, Value()}, /*waited=*/false)))
       return failure();
 
+  if (!loop) {
+    b.setInsertionPointToStart(block);
+    Value first = constant(0);
+    for (Load &load : loopLoads)
+      if (failed(receive(load, {first, Value()}, /*waited=*/false)))
+        return failure();
+    return success();
+  }
   b.setInsertionPoint(loop);
   b.setLoc(loop.getLoc());
   Value zero = arith::ConstantOp::create(b, b.getI32IntegerAttr(0));

@@ -30,11 +30,12 @@ struct SplitOrder {
   /// How many pairs of a tile from the front and a tile from the back there
   /// are, and how many steps until only common tiles are left.
   IndexValue pairs, alternating;
-  /// The first common tile, and what the number of one is beyond its step when
-  /// only these are left.
-  IndexValue common, offset;
-  /// The first tile that alternates with common tiles, and which way they go.
-  IndexValue oddBegin, oddStep;
+  /// Where steps after the pairs begin: the even ones go up, the odd ones by
+  /// `oddStep`.
+  IndexValue evenBegin, oddBegin, oddStep;
+  /// What the number of a tile is beyond its step when only common ones are
+  /// left.
+  IndexValue offset;
   /// Whether both warpgroups compute all tiles (i1).
   Value together;
 };
@@ -59,9 +60,9 @@ public:
 
   /// Builds the loop over the warpgroups of the CTA at `at`, and calls `body`
   /// inside it.
-  void
-  buildWarpgroups(OpBuilder &builder, Location loc, const GridPoint &at,
-                  function_ref<void(OpBuilder &, const Warpgroup &)> body) const;
+  void buildWarpgroups(
+      OpBuilder &builder, Location loc, const GridPoint &at,
+      function_ref<void(OpBuilder &, const Warpgroup &)> body) const;
 
   /// Builds a warpgroup's loop over the CTA's key tiles, which carries `state`;
   /// `body` returns the new state. Each cut axis has a mask of its own. Where

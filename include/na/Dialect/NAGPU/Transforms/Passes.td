@@ -136,6 +136,28 @@ def NAGPUSpecializeWarps : Pass<"nagpu-specialize-warps"> {
     "::mlir::scf::SCFDialect"];
 }
 
+def NAGPUOverlapProducts : Pass<"nagpu-overlap-products"> {
+  let summary = "Start the scores of the next tile before a tile's softmax";
+  let description = [{
+    Rewrites the loop over tiles of keys in the consumers of `nagpu.roles`, as
+    `nagpu-specialize-warps` makes it: while a warpgroup computes the softmax of
+    one tile, its matrix units multiply the weights of the tile before with their
+    values, and have multiplied this tile's queries and keys. The first tile and
+    the last product stand before and behind the loop.
+
+    Between softmax and the wait for the product stands the wait for the keys of
+    the next tile that is needed. Tiles on the way there are freed unread. Their
+    values are freed behind those of the pending product, and no more than
+    `slots - 1` of them wait for that: a warpgroup that held a whole ring while
+    it waits for keys would stop the others.
+
+    A loop of another form is left as it is.
+  }];
+  let dependentDialects = [
+    "::mlir::nagpu::NAGPUDialect", "::mlir::arith::ArithDialect",
+    "::mlir::scf::SCFDialect"];
+}
+
 def NAGPUAssignSharedMemory : Pass<"nagpu-assign-shared-memory"> {
   let summary = "Choose the swizzle and the place of what is in shared memory";
   let description = [{
