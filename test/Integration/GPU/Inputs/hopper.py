@@ -1,5 +1,5 @@
-# Takes na.attention through the pipeline for sm_90a as far as the roles of
-# warpgroups, runs the blocks of the kernel with the agents in different orders
+# Takes na.attention through the pipeline for sm_90a as far as the operations of
+# warpgroups go, runs the blocks of the kernel with the agents in different orders
 # (see warpgroups.py), and compares with the f64 reference. Outputs start as NaN.
 #
 #   hopper.py CONFORMANCE [--passes="--na-tile-and-fuse .."] [--only=NAME] ..
@@ -22,8 +22,9 @@ here = os.path.dirname(os.path.abspath(__file__))
 parser = argparse.ArgumentParser()
 parser.add_argument("conformance")
 parser.add_argument("--passes")
-parser.add_argument("--after", default="nagpu-specialize-warps",
-                    help="the pass of the pipeline to stop behind")
+# Everything before the conversion to NVVM.
+parser.add_argument("--after", default="nagpu-assign-shared-memory",
+                    help="the pass of the pipeline behind which to stop")
 parser.add_argument("--order", help="one order instead of all")
 parser.add_argument("--only", action="append", help="the name of a problem")
 parser.add_argument("--random", type=int, default=0)
@@ -33,7 +34,7 @@ sys.path[:0] = [options.conformance,
                 os.path.join(here, "../../../Conversion/NAGPUToNVVM/Inputs")]
 
 import reference
-from machine import ORDERS
+from machine import ORDERS, Fault
 from scalars import rounded
 from warpgroups import Global, Module
 
@@ -116,8 +117,9 @@ func.func @main({', '.join(f'%{n}: {t}' for n, t in types.items())}) {{
     if options.passes:
         assert done.returncode == 0, done.stderr + text
         return done.stdout
-    dumps = re.split(r"^// -----// IR Dump After .*$", done.stderr, flags=re.M)
-    assert len(dumps) > 1, done.stderr + text
+    dumps = re.findall(r"^// -----// IR Dump After .*?\n(.*?^\}\) : \(\) -> \(\))$",
+                       done.stderr, flags=re.M | re.S)
+    assert dumps, done.stderr + text
     return dumps[-1]
 
 
@@ -187,12 +189,16 @@ def random_case(seed):
         shape[axis] = min(query[axis] + 1, 2 * most)
     window = [int(random.integers(1, n + 1)) for n in shape]
     key_heads = int(random.integers(1, 3))
+    channels = int(random.choice([16, 32, 64, 128]))
+    # The tiles must fit into shared memory.
+    bytes_left = 220 * 1024 - 2 * channels * int(np.prod(query))
+    most = bytes_left // (4 * channels * int(np.prod(key)))
     return Case(
         f"random {seed}", shape, window, query, warpgroup, key,
         dtype=str(random.choice(["bf16", "f16"])),
-        stages=int(random.integers(1, 4)),
+        stages=min(int(random.integers(1, 4)), most),
         key_heads=key_heads, heads=key_heads * int(random.integers(1, 3)),
-        channels=int(random.choice([16, 32, 64, 128])), blocks=12,
+        channels=channels, blocks=12,
         batch=int(random.integers(1, 3)),
         stride=[int(random.integers(1, w + 1)) if random.random() < 0.5 else 1
                 for w in window],
@@ -201,10 +207,12 @@ def random_case(seed):
 
 if options.random:
     CASES = [random_case(options.seed + i) for i in range(options.random)]
+failures = 0
 for seed, case in enumerate(CASES):
     if case.name in (options.only or [case.name]):
         try:
             run(case, seed)
-        except Exception:
-            print(vars(case))
-            raise
+        except (AssertionError, Fault) as failure:
+            failures += 1
+            print(f"FAILED {case.name}: {vars(case)}\n{failure}", flush=True)
+sys.exit(failures > 0)
