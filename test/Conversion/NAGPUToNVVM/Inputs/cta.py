@@ -301,6 +301,39 @@ class CTA:
     def _arith_xori(self, op, args, active):
         return self.binary(op, args, lambda a, b: a ^ b)
 
+    def _arith_ori(self, op, args, active):
+        return self.binary(op, args, lambda a, b: a | b)
+
+    def shift(self, op, args, function):
+        # A larger amount gives poison; an impossible number shows its use.
+        bits = WIDTHS[op.types[0]]
+        value = unsigned(args[0], op.types[0])
+        inside = unsigned(args[1], op.types[0]) < bits
+        shifted = function(value, np.where(inside, args[1], 0))
+        return wrap(np.where(inside, shifted, 0x5A5A5A5A), op.types[0])
+
+    def _arith_shli(self, op, args, active):
+        return self.shift(op, args, lambda a, b: a << b)
+
+    def _arith_shrui(self, op, args, active):
+        return self.shift(op, args, lambda a, b: (
+            a.astype(np.uint64) >> b.astype(np.uint64)).astype(np.int64))
+
+    def _arith_shrsi(self, op, args, active):
+        return self.shift(op, args, lambda a, b: wrap(a, op.types[0]) >> b)
+
+    def _arith_minsi(self, op, args, active):
+        return np.minimum(*args)
+
+    def _arith_maxsi(self, op, args, active):
+        return np.maximum(*args)
+
+    def _arith_minui(self, op, args, active):
+        return np.minimum(*(unsigned(x, op.types[0]) for x in args))
+
+    def _arith_extui(self, op, args, active):
+        return unsigned(args[0], op.types[0])
+
     def _arith_divui(self, op, args, active):
         a, b = (unsigned(x, op.types[0]) for x in args)
         return wrap(a // b, op.types[0])

@@ -390,6 +390,38 @@ def NAGPU_ReduceOp : NAGPU_Op<"reduce", [Pure]> {
   let hasVerifier = 1;
 }
 
+def NAGPU_MaskOp : NAGPU_Op<"mask",
+    [Pure, AllTypesMatch<["source", "result"]>]> {
+  let summary = "Sets the columns outside an interval of each row to -inf";
+  let description = [{
+    The columns run row-major over `box`. On `axis`, the coordinates in
+    `[begin, end)` keep their value; the others become -inf. Both bounds are a
+    number a row; `size` says instead of `end` how many coordinates there are.
+    Bounds may lie outside the box. A window of several axes is a product of
+    intervals: one `nagpu.mask` for each axis that its edges cut.
+
+    Elements of a thread that share a coordinate share what decides about them;
+    where the coordinates are many, it comes from the bits of a word a row.
+
+    Example: 176 keys, of which rows see 20 of 22 positions on the first axis:
+
+    ```mlir
+    %m = nagpu.mask %s axis 0 of [22, 8] from %begin size 20
+      : !nagpu.fragment<64x176xf32, accumulator, 4>, !nagpu.fragment<64xi32, row, 4>
+    ```
+  }];
+  let arguments = (ins NAGPU_FragmentType:$source, NAGPU_FragmentType:$begin,
+                       Optional<NAGPU_FragmentType>:$end,
+                       OptionalAttr<I64Attr>:$size, I64Attr:$axis,
+                       DenseI64ArrayAttr:$box);
+  let results = (outs NAGPU_FragmentType:$result);
+  let assemblyFormat = [{
+    $source `axis` $axis `of` $box `from` $begin (`to` $end^)? (`size` $size^)?
+    attr-dict `:` type($source) `,` type($begin) (`,` type($end)^)?
+  }];
+  let hasVerifier = 1;
+}
+
 def NAGPU_StoreOp : NAGPU_Op<"store", [MemoryEffects<[MemWrite]>]> {
   let summary = "Stores a fragment to a box of tokens of one batch and head";
   let description = [{
