@@ -257,6 +257,8 @@ void populateProductPatterns(const TypeConverter &converter,
                              RewritePatternSet &patterns);
 void populateFragmentPatterns(const TypeConverter &converter,
                               RewritePatternSet &patterns);
+void populateMaskPatterns(const TypeConverter &converter,
+                          RewritePatternSet &patterns);
 void populateStorePatterns(const TypeConverter &converter,
                            RewritePatternSet &patterns);
 void populateWgmmaPatterns(const TypeConverter &converter,

@@ -85,6 +85,7 @@ struct ConvertNAGPUToNVVM
     populateSharedMemoryPatterns(converter, patterns);
     populateProductPatterns(converter, patterns);
     populateFragmentPatterns(converter, patterns);
+    populateMaskPatterns(converter, patterns);
     populateStorePatterns(converter, patterns);
     populateWgmmaPatterns(converter, patterns);
     populateTensorMemoryPatterns(converter, patterns);

@@ -110,6 +110,11 @@ struct ConvertAsyncCopy : OpConversionPattern<AsyncCopyOp> {
       return failure();
     ThreadBuilder b(op, rewriter, op.getWarps());
     auto type = cast<SharedType>(op.getDest().getType());
+    if (type.isTma())
+      return op.emitOpError()
+             << "copies to " << type
+             << ", in panels of the TMA; nagpu-specialize-warps gives such a "
+                "copy to a producer as a nagpu.tma_load";
     int64_t elementBytes = getElementBytes(type.getElementType());
     TokenMemory memory(b, adaptor.getSource().front(),
                        adaptor.getBatch().front(), adaptor.getHead().front(),

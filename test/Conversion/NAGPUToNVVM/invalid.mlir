@@ -38,3 +38,14 @@ func.func @stride(%o: !nagpu.fragment<16x8xf32, accumulator, 1>,
       memref<1x9x4x8xf32, strided<[576, 64, 16, 2]>>
   return
 }
+
+// -----
+
+func.func @left_for_the_tma(%m: memref<1x64x2x128xbf16>,
+                            %tile: !nagpu.shared<64x128xbf16, tma128>, %c: index) {
+  // expected-error @+2 {{'nagpu.async_copy' op copies to '!nagpu.shared<64x128xbf16, tma128>', in panels of the TMA; nagpu-specialize-warps gives such a copy to a producer as a nagpu.tma_load}}
+  // expected-error @+1 {{failed to legalize operation 'nagpu.async_copy'}}
+  %t = nagpu.async_copy %m[%c, %c] at(%c) box [64] dilation [1] into %tile warps 4
+         : memref<1x64x2x128xbf16>, !nagpu.shared<64x128xbf16, tma128>
+  return
+}

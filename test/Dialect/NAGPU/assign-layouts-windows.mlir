@@ -1,9 +1,8 @@
 // RUN: na-opt %s -split-input-file -nagpu-assign-layouts -canonicalize -cse | FileCheck %s
 
 // Windows are a number a row and axis, from which their ends follow; causal
-// ones are two. A mask compares the digits of the
-// column with them, relative to the tile of keys, on the axes that can be cut
-// only.
+// ones are two. A mask compares them, relative to the tile of keys, on the axes
+// that can be cut only.
 // CHECK-LABEL: func @mask
 // CHECK-SAME:    %{{[a-z0-9_]+}}: memref<1x16x1x16xf32>, %[[X:[a-z0-9_]+]]: index, %[[Y:[a-z0-9_]+]]: index, %[[INSIDE:[a-z0-9_]+]]: i1
 // CHECK:         gpu.launch
@@ -14,32 +13,21 @@
 // CHECK:             nagpu.yield %{{.*}}, %{{.*}}, %{{.*}} : i32, i32, i32
 // CHECK-NEXT:      } : !nagpu.fragment<16xi32, row, 1>, !nagpu.fragment<16xi32, row, 1>, !nagpu.fragment<16xi32, row, 1>
 // CHECK:           %[[S:.*]] = nagpu.splat
-// CHECK:           %[[BOUNDS:.*]]:2 = nagpu.map(%[[R]]#1, %[[R]]#2 : {{.*}}) {
-// CHECK-NEXT:      ^bb0(%[[B0:.*]]: i32, %[[E0:.*]]: i32):
+// CHECK:           %[[BEGIN:.*]] = nagpu.map(%[[R]]#1 : {{.*}}) {
+// CHECK-NEXT:      ^bb0(%[[B0:.*]]: i32):
 // CHECK:             %[[AT:.*]] = arith.index_cast %[[Y]] : index to i32
 // CHECK:             %[[B1:.*]] = arith.subi %[[B0]], %[[AT]] : i32
-// CHECK:             %[[E1:.*]] = arith.subi %[[E0]], %[[AT]] : i32
-// CHECK:             nagpu.yield %[[B1]], %[[E1]] : i32, i32
-// CHECK:           %[[M:.*]] = nagpu.map(%[[S]], %[[BOUNDS]]#0, %[[BOUNDS]]#1 : {{.*}}) {
-// CHECK-NEXT:      ^bb0(%[[SCORE:.*]]: f32, %[[BEGIN:.*]]: i32, %[[END:.*]]: i32):
-// CHECK:             %[[COLUMN:.*]] = nagpu.index 1
-// CHECK:             %[[DIGIT:.*]] = arith.remui %[[COLUMN]], %c4_i32 : i32
-// CHECK:             %[[AFTER:.*]] = arith.cmpi sge, %[[DIGIT]], %[[BEGIN]] : i32
-// CHECK:             %[[BEFORE:.*]] = arith.cmpi slt, %[[DIGIT]], %[[END]] : i32
-// CHECK:             %[[SEEN:.*]] = arith.andi %[[AFTER]], %[[BEFORE]] : i1
-// CHECK:             %[[MASKED:.*]] = arith.select %[[SEEN]], %[[SCORE]], %[[NONE:.*]] : f32
-// CHECK:             nagpu.yield %[[MASKED]] : f32
+// CHECK:             nagpu.yield %[[B1]] : i32
+// CHECK:           %[[END:.*]] = nagpu.map(%[[R]]#2 : {{.*}}) {
+// CHECK:           %[[M:.*]] = nagpu.mask %[[S]] axis 1 of [4, 4] from %[[BEGIN]] to %[[END]] : <16x16xf32, accumulator, 1>, <16xi32, row, 1>, !nagpu.fragment<16xi32, row, 1>
 // CHECK:           nagpu.store %[[M]]
 // With `unless`, a branch for the whole CTA.
 // CHECK:           %[[C:.*]] = scf.if %[[INSIDE]] -> (!nagpu.fragment<16x16xf32, accumulator, 1>) {
 // CHECK-NEXT:        scf.yield %[[S]]
 // CHECK-NEXT:      } else {
-// CHECK:             %[[ALL:.*]]:4 = nagpu.map(%[[R]]#0, %[[R]]#1, %[[R]]#2 :
-// CHECK:               %[[AB:.*]] = arith.subi
-// CHECK:               arith.addi %[[AB]], %c3_i32 : i32
-// CHECK:             %[[M2:.*]] = nagpu.map(%[[S]], %[[ALL]]#0, %[[ALL]]#1, %[[ALL]]#2, %[[ALL]]#3 :
-// CHECK:               arith.select
-// CHECK:               arith.select
+// CHECK:             %[[BX:.*]] = nagpu.map(%[[R]]#0 :
+// CHECK:             %[[M1:.*]] = nagpu.mask %[[S]] axis 0 of [4, 4] from %[[BX]] size 3
+// CHECK:             %[[M2:.*]] = nagpu.mask %[[M1]] axis 1 of [4, 4] from %{{.*}} to
 // CHECK:             scf.yield %[[M2]]
 // CHECK-NEXT:      }
 // CHECK:           nagpu.store %[[C]]

@@ -24,9 +24,9 @@ func.func @ldmatrix(%map: !nagpu.tensor_map<1x64x64xbf16, tma128>, %t: !nagpu.sh
 
 // -----
 
-func.func @async_copy(%map: !nagpu.tensor_map<1x64x64xbf16, tma128>, %t: !nagpu.shared<64x128xbf16, tma128>, %bar: !nagpu.barrier<2>, %i: index, %p: i32, %m: memref<1x64x2x128xbf16>) {
-    // expected-error @+1 {{'nagpu.async_copy' op 'dest' is '!nagpu.shared<64x128xbf16, tma128>', in panels of the TMA, expected linear, xor or padded}}
-    %0 = nagpu.async_copy %m[%i, %i] at(%i) box [64] dilation [1] into %t warps 4 : memref<1x64x2x128xbf16>, !nagpu.shared<64x128xbf16, tma128>
+func.func @async_copy(%map: !nagpu.tensor_map<1x64x64xbf16, tma128>, %t: !nagpu.shared<64x128xbf16, tma128>, %bar: !nagpu.barrier<2>, %i: index, %p: i32, %m: memref<1x64x2x120xbf16>) {
+    // expected-error @+1 {{'nagpu.async_copy' op 'source' dimension 3 (channels) is 120, expected 128, the columns of 'dest', which is in panels of the TMA}}
+    %0 = nagpu.async_copy %m[%i, %i] at(%i) box [64] dilation [1] into %t warps 4 : memref<1x64x2x120xbf16>, !nagpu.shared<64x128xbf16, tma128>
   return
 }
 

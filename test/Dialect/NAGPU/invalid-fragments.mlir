@@ -409,3 +409,83 @@ func.func @store_channels(
     : !nagpu.fragment<128x32xf32, accumulator, 4>, memref<1x56x56x2x33xf32>
   return
 }
+
+// -----
+
+func.func @mask_role(%s: !nagpu.fragment<64x32xf16, lhs, 4>, %b: !nagpu.fragment<64xi32, row, 4>) {
+  // expected-error @+1 {{'nagpu.mask' op 'source' has role lhs, expected accumulator}}
+  %m = nagpu.mask %s axis 0 of [32] from %b size 3 : !nagpu.fragment<64x32xf16, lhs, 4>, !nagpu.fragment<64xi32, row, 4>
+  return
+}
+
+// -----
+
+func.func @mask_begin(%s: !nagpu.fragment<64x32xf32, accumulator, 4>, %b: !nagpu.fragment<64xf32, row, 4>) {
+  // expected-error @+1 {{'nagpu.mask' op 'begin' has element type 'f32', expected 'i32' (a coordinate)}}
+  %m = nagpu.mask %s axis 0 of [32] from %b size 3 : !nagpu.fragment<64x32xf32, accumulator, 4>, !nagpu.fragment<64xf32, row, 4>
+  return
+}
+
+// -----
+
+func.func @mask_warps(%s: !nagpu.fragment<64x32xf32, accumulator, 4>, %b: !nagpu.fragment<64xi32, row, 2>) {
+  // expected-error @+1 {{'nagpu.mask' op 'begin' has 2 warps, expected 4 as in 'source'}}
+  %m = nagpu.mask %s axis 0 of [32] from %b size 3 : !nagpu.fragment<64x32xf32, accumulator, 4>, !nagpu.fragment<64xi32, row, 2>
+  return
+}
+
+// -----
+
+func.func @mask_rows(%s: !nagpu.fragment<64x32xf32, accumulator, 4>, %b: !nagpu.fragment<64xi32, row, 4>, %e: !nagpu.fragment<128xi32, row, 4>) {
+  // expected-error @+1 {{'nagpu.mask' op 'end' dimension 0 (rows) is 128, expected 64 as in 'source'}}
+  %m = nagpu.mask %s axis 0 of [32] from %b to %e : !nagpu.fragment<64x32xf32, accumulator, 4>, !nagpu.fragment<64xi32, row, 4>, !nagpu.fragment<128xi32, row, 4>
+  return
+}
+
+// -----
+
+func.func @mask_no_end(%s: !nagpu.fragment<64x32xf32, accumulator, 4>, %b: !nagpu.fragment<64xi32, row, 4>) {
+  // expected-error @+1 {{'nagpu.mask' op has neither 'end' nor 'size', expected one of them}}
+  %m = nagpu.mask %s axis 0 of [32] from %b : !nagpu.fragment<64x32xf32, accumulator, 4>, !nagpu.fragment<64xi32, row, 4>
+  return
+}
+
+// -----
+
+func.func @mask_two_ends(%s: !nagpu.fragment<64x32xf32, accumulator, 4>, %b: !nagpu.fragment<64xi32, row, 4>) {
+  // expected-error @+1 {{'nagpu.mask' op has 'end' and 'size', expected one of them}}
+  %m = nagpu.mask %s axis 0 of [32] from %b to %b size 3 : !nagpu.fragment<64x32xf32, accumulator, 4>, !nagpu.fragment<64xi32, row, 4>, !nagpu.fragment<64xi32, row, 4>
+  return
+}
+
+// -----
+
+func.func @mask_size(%s: !nagpu.fragment<64x32xf32, accumulator, 4>, %b: !nagpu.fragment<64xi32, row, 4>) {
+  // expected-error @+1 {{'nagpu.mask' op 'size' is 0, expected 1 to 2147483647}}
+  %m = nagpu.mask %s axis 0 of [32] from %b size 0 : !nagpu.fragment<64x32xf32, accumulator, 4>, !nagpu.fragment<64xi32, row, 4>
+  return
+}
+
+// -----
+
+func.func @mask_axis(%s: !nagpu.fragment<64x32xf32, accumulator, 4>, %b: !nagpu.fragment<64xi32, row, 4>) {
+  // expected-error @+1 {{'nagpu.mask' op 'axis' is 2, expected 0 to 1 ('box' has 2 entries)}}
+  %m = nagpu.mask %s axis 2 of [4, 8] from %b size 3 : !nagpu.fragment<64x32xf32, accumulator, 4>, !nagpu.fragment<64xi32, row, 4>
+  return
+}
+
+// -----
+
+func.func @mask_box(%s: !nagpu.fragment<64x32xf32, accumulator, 4>, %b: !nagpu.fragment<64xi32, row, 4>) {
+  // expected-error @+1 {{'nagpu.mask' op 'source' dimension 1 (columns) is 32, expected 40 as in 'box'}}
+  %m = nagpu.mask %s axis 1 of [5, 8] from %b size 3 : !nagpu.fragment<64x32xf32, accumulator, 4>, !nagpu.fragment<64xi32, row, 4>
+  return
+}
+
+// -----
+
+func.func @mask_extent(%s: !nagpu.fragment<64x32xf32, accumulator, 4>, %b: !nagpu.fragment<64xi32, row, 4>) {
+  // expected-error @+1 {{'nagpu.mask' op 'box'[0] = 0, expected at least 1}}
+  %m = nagpu.mask %s axis 1 of [0, 8] from %b size 3 : !nagpu.fragment<64x32xf32, accumulator, 4>, !nagpu.fragment<64xi32, row, 4>
+  return
+}

@@ -71,3 +71,29 @@ func.func @nested(%tile: tensor<16xf32>, %o: memref<8x64x8xf32>) {
   }
   return
 }
+
+// -----
+
+func.func @queries_of_warpgroup(%tile: tensor<128xf32>, %o: memref<8x128x8xf32>) {
+  scf.forall (%b) in (8) {
+    // expected-error @below {{nagpu-map-grid: a warpgroup has 128 queries, expected 64}}
+    scf.forall (%g) in (2) {
+      na.tile.store %tile into %o[%b, %g] at(%b) box [128] dilation [1]
+        : tensor<128xf32>, memref<8x128x8xf32>
+    } {mapping = [#gpu.warpgroup<x>]}
+  }
+  return
+}
+
+// -----
+
+func.func @many_warpgroups(%tile: tensor<64xf32>, %o: memref<8x64x8xf32>) {
+  scf.forall (%b) in (8) {
+    // expected-error @below {{nagpu-map-grid: expected a loop over 1 to 7 warpgroups, from 0 in steps of 1, without results}}
+    scf.forall (%g) in (8) {
+      na.tile.store %tile into %o[%b, %g] at(%b) box [64] dilation [1]
+        : tensor<64xf32>, memref<8x64x8xf32>
+    } {mapping = [#gpu.warpgroup<x>]}
+  }
+  return
+}

@@ -85,3 +85,23 @@ func.func @no_tiles(%m: memref<8xf32>, %x: f32) {
   }
   return
 }
+
+// -----
+
+// The loop over the warpgroups of a CTA stays in the kernel, which has one more
+// warpgroup to load their tiles.
+// CHECK-LABEL: func @warpgroups
+// CHECK:         gpu.launch blocks(%[[ID:[a-z0-9_]+]], {{.*}} threads({{.*}}) in (%{{.*}} = %c384,
+// CHECK:           scf.forall (%[[G:.*]]) in (2) {
+// CHECK-NEXT:        na.tile.store %{{.*}} into %{{.*}}[%[[ID]], %[[G]]]
+// CHECK-NEXT:      } {mapping = [#gpu.warpgroup<x>]}
+// CHECK-NEXT:      gpu.terminator
+func.func @warpgroups(%tile: tensor<64xf32>, %o: memref<1x64x2xf32>) {
+  scf.forall (%b) in (8) {
+    scf.forall (%g) in (2) {
+      na.tile.store %tile into %o[%b, %g] at(%b) box [64] dilation [1]
+        : tensor<64xf32>, memref<1x64x2xf32>
+    } {mapping = [#gpu.warpgroup<x>]}
+  }
+  return
+}

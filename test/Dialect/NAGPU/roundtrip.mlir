@@ -146,6 +146,15 @@ func.func @fragments(%out: memref<1x56x56x2x32xbf16>, %lse: memref<1x?x?x2xf32>,
   // GENERIC: "nagpu.reduce"(%{{.*}}) <{kind = 1 : i32}>
   %a = nagpu.reduce add %w
     : !nagpu.fragment<128x32xf32, accumulator, 4> -> !nagpu.fragment<128xf32, partial_row, 4>
+  %five = arith.constant 5 : i32
+  %begin = nagpu.splat %five : i32 -> !nagpu.fragment<128xi32, row, 4>
+  // CHECK: nagpu.mask %{{.*}} axis 0 of [4, 8] from %{{.*}} size 3 : <128x32xf32, accumulator, 4>, <128xi32, row, 4>
+  // GENERIC: "nagpu.mask"(%{{.*}}) <{axis = 0 : i64, box = array<i64: 4, 8>, size = 3 : i64}>
+  %m0 = nagpu.mask %w axis 0 of [4, 8] from %begin size 3
+    : !nagpu.fragment<128x32xf32, accumulator, 4>, !nagpu.fragment<128xi32, row, 4>
+  // CHECK: nagpu.mask %{{.*}} axis 1 of [4, 8] from %{{.*}} to %{{.*}} : <128x32xf32, accumulator, 4>, <128xi32, row, 4>, !nagpu.fragment<128xi32, row, 4>
+  %m1 = nagpu.mask %m0 axis 1 of [4, 8] from %begin to %begin
+    : !nagpu.fragment<128x32xf32, accumulator, 4>, !nagpu.fragment<128xi32, row, 4>, !nagpu.fragment<128xi32, row, 4>
   // CHECK: nagpu.store %{{.*}} into %{{.*}}[%{{.*}}, %{{.*}}] at(%{{.*}}, %{{.*}}) box [8, 16] dilation [2, 1] : <128x32xf32, accumulator, 4>, memref<1x56x56x2x32xbf16>
   // GENERIC: "nagpu.store"({{.*}}) <{box = array<i64: 8, 16>, dilation = array<i64: 2, 1>}>
   nagpu.store %w into %out[%b, %h] at(%x, %y) box [8, 16] dilation [2, 1]

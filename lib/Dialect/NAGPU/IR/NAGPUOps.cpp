@@ -212,13 +212,24 @@ LogicalResult AsyncCopyOp::verify() {
   auto source = cast<MemRefType>(getSource().getType());
   SharedType dest = getDest().getType();
   if (failed(verifyNoRing(*this, "dest", dest)) ||
-      failed(verifyNoPanels(*this, "dest", dest)) ||
       failed(verifyElement(*this, "dest", dest.getElementType(),
                            source.getElementType(), "that of 'source'")) ||
       failed(verifyTokens(*this, "source", source, /*channels=*/true,
                           getAt().size(), getBox(), getDilation(), "dest",
                           dest.getRows(), dest.getColumns())))
     return failure();
+  // The TMA would fill columns beyond the head's with those of the next head.
+  int64_t last = source.getRank() - 1;
+  if (dest.isTma() && source.getDimSize(last) != dest.getColumns()) {
+    InFlightDiagnostic diag = emitOpError();
+    diag << "'source' dimension " << last << " (channels) is ";
+    if (source.isDynamicDim(last))
+      diag << "dynamic";
+    else
+      diag << source.getDimSize(last);
+    return diag << ", expected " << dest.getColumns()
+                << ", the columns of 'dest', which is in panels of the TMA";
+  }
   int64_t warps = getWarps();
   if (warps < 1 || warps > 32)
     return emitOpError() << "'warps' is " << warps << ", expected 1 to 32";
@@ -416,6 +427,47 @@ LogicalResult ReduceOp::verify() {
                                     "source")) ||
                  failed(verifySize(*this, "result", 0, "rows", result.getRows(),
                                    source.getRows(), "source")));
+}
+
+LogicalResult MaskOp::verify() {
+  FragmentType source = getSource().getType();
+  if (failed(verifyRole(*this, "source", source, Role::Accumulator)) ||
+      failed(verifyF32(*this, "source", source.getElementType())))
+    return failure();
+  auto verifyBound = [&](StringRef name, FragmentType type) {
+    return failure(
+        failed(verifyRole(*this, name, type, Role::Row)) ||
+        failed(verifyElement(*this, name, type.getElementType(),
+                             IntegerType::get(getContext(), 32),
+                             "a coordinate")) ||
+        failed(verifyWarps(*this, name, type, source.getWarps(), "source")) ||
+        failed(verifySize(*this, name, 0, "rows", type.getRows(),
+                          source.getRows(), "source")));
+  };
+  if (failed(verifyBound("begin", getBegin().getType())) ||
+      (getEnd() && failed(verifyBound("end", getEnd().getType()))))
+    return failure();
+  if (bool(getEnd()) == getSize().has_value())
+    return emitOpError() << "has " << (getEnd() ? "" : "neither ") << "'end' "
+                         << (getEnd() ? "and" : "nor")
+                         << " 'size', expected one of them";
+  std::optional<int64_t> size = getSize();
+  if (size && (*size < 1 || *size > std::numeric_limits<int32_t>::max()))
+    return emitOpError() << "'size' is " << *size << ", expected 1 to "
+                         << std::numeric_limits<int32_t>::max();
+  ArrayRef<int64_t> box = getBox();
+  int64_t axis = getAxis(), rank = box.size();
+  if (axis < 0 || axis >= rank)
+    return emitOpError() << "'axis' is " << axis << ", expected 0 to "
+                         << rank - 1 << " ('box' has " << rank << " entries)";
+  if (failed(verifyPerAxis(*this, "box", box, rank)))
+    return failure();
+  int64_t columns = 1;
+  for (int64_t extent : box)
+    if (llvm::MulOverflow(columns, extent, columns))
+      return emitOpError() << "'box' has more columns than 64 bits can count";
+  return verifySize(*this, "source", 1, "columns", source.getColumns(), columns,
+                    "box");
 }
 
 LogicalResult StoreOp::verify() {

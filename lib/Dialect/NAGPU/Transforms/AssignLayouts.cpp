@@ -168,6 +168,7 @@ LogicalResult LayoutAssigner::convert(Operation &op) {
   return TypeSwitch<Operation *, LogicalResult>(&op)
       .Case([&](scf::ForOp op) { return convertFor(op); })
       .Case([&](scf::IfOp op) { return convertIf(op); })
+      .Case([&](scf::ForallOp op) { return convertWarpgroups(op); })
       .Case([&](na::TileLoadOp op) { return convertLoad(op); })
       .Case([&](na::TileStoreOp op) { return convertStore(op); })
       .Case([&](na::TileWindowsOp op) { return convertWindows(op); })
@@ -302,18 +303,25 @@ LogicalResult LayoutAssigner::convertLoad(na::TileLoadOp op) {
            << " tokens; matrix instructions need a multiple of 16";
   auto emitError = [&] { return op.emitError("nagpu-assign-layouts: "); };
   int64_t shape[] = {tensor.getDimSize(0), padColumns(tensor.getDimSize(1))};
-  auto type = SharedType::getChecked(emitError, b.getContext(), ArrayRef(shape),
-                                     elementType, Swizzle::Linear);
+  if (warpgroups && shape[1] != tensor.getDimSize(1))
+    return emitError() << "a tile of " << tensor.getDimSize(1)
+                       << " channels for a warpgroup, expected a multiple of "
+                          "16";
+  auto type = SharedType::getChecked(
+      emitError, b.getContext(), ArrayRef(shape), elementType,
+      warpgroups ? getPanels(elementType, shape[1]) : Swizzle::Linear);
   if (!type)
     return failure();
   Value slot;
   {
     OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(&launch.getBody().back());
+    b.setInsertionPointToStart(warpgroups ? warpgroups.getBody()
+                                          : &launch.getBody().back());
     slot = AllocOp::create(b, type, IntegerAttr());
   }
-  // Nobody reads what the last iteration loaded any more.
-  if (!loops.empty())
+  // Nobody reads what the last iteration loaded any more. (Warpgroups wait for
+  // each other's tiles only once nagpu-specialize-warps has made them one.)
+  if (!loops.empty() && !warpgroups)
     BarrierOp::create(b);
   Value token = AsyncCopyOp::create(
       b, scalar(op.getSource()), scalar(op.getBatch()), scalar(op.getHead()),
@@ -462,7 +470,11 @@ LogicalResult LayoutAssigner::convertContract(linalg::ContractOp op) {
       getElement(left).isF32())
     return op.emitError("nagpu-assign-layouts: a product of computed tf32 "
                         "weights with a transposed tile");
-  fragments[op.getResult(0)] = buildProduct(lhs, rhs, acc, transposed);
+  Value product = warpgroups ? buildWarpgroupProduct(lhs, rhs, acc, transposed)
+                             : buildProduct(lhs, rhs, acc, transposed);
+  if (!product)
+    return failure();
+  fragments[op.getResult(0)] = product;
   return success();
 }
 
@@ -643,6 +655,28 @@ LogicalResult LayoutAssigner::convertReduction(linalg::GenericOp op) {
   return success();
 }
 
+/// Checks that the work on tiles of a launch is that of its warpgroups, and of
+/// a type that their products take.
+static LogicalResult verifyWarpgroups(gpu::LaunchOp launch,
+                                      scf::ForallOp loop) {
+  WalkResult result = launch.walk([&](Operation *op) -> WalkResult {
+    if (!op->getName().getStringRef().starts_with("na.tile."))
+      return WalkResult::advance();
+    if (!loop->isProperAncestor(op))
+      return op->emitError("nagpu-assign-layouts: a tile outside of the loop "
+                           "over the warpgroups");
+    auto load = dyn_cast<mlir::na::TileLoadOp>(op);
+    if (!load)
+      return WalkResult::advance();
+    Type type = cast<MemRefType>(load.getSource().getType()).getElementType();
+    if (!type.isF16() && !type.isBF16())
+      return op->emitError("nagpu-assign-layouts: a tile of ")
+             << type << " for a warpgroup, expected 'f16' or 'bf16'";
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
 namespace {
 struct AssignLayouts : nagpu::impl::NAGPUAssignLayoutsBase<AssignLayouts> {
   using NAGPUAssignLayoutsBase::NAGPUAssignLayoutsBase;
@@ -666,7 +700,13 @@ struct AssignLayouts : nagpu::impl::NAGPUAssignLayoutsBase<AssignLayouts> {
                          "known multiple of 32, up to 1024");
         return signalPassFailure();
       }
-      if (failed(LayoutAssigner(launch, *threads / warpSize, tf32).run()))
+      int64_t warps = *threads / warpSize;
+      if (scf::ForallOp loop = findWarpgroupLoop(launch.getBody().front())) {
+        if (failed(verifyWarpgroups(launch, loop)))
+          return signalPassFailure();
+        warps = warpgroupWarps;
+      }
+      if (failed(LayoutAssigner(launch, warps, tf32).run()))
         return signalPassFailure();
     }
   }

@@ -12,6 +12,8 @@
 #ifndef NA_LIB_DIALECT_NAGPU_TRANSFORMS_LAYOUTASSIGNER_H
 #define NA_LIB_DIALECT_NAGPU_TRANSFORMS_LAYOUTASSIGNER_H
 
+#include "WarpgroupLoop.h"
+
 #include "na/Dialect/NA/IR/NA.h"
 #include "na/Dialect/NAGPU/IR/NAGPU.h"
 
@@ -64,6 +66,13 @@ private:
   /// there is none.
   FragmentType getFragmentType(Operation *op, RankedTensorType type);
 
+  // Warpgroups.cpp
+  LogicalResult convertWarpgroups(scf::ForallOp loop);
+  /// The panels that tiles of so many columns are cut into.
+  static Swizzle getPanels(Type elementType, int64_t columns);
+  /// As `buildProduct`, by `nagpu.wgmma`; null after an error.
+  Value buildWarpgroupProduct(Value lhs, Value rhs, Value acc, bool transposed);
+
   // WindowFragments.cpp
   LogicalResult convertWindows(na::TileWindowsOp op);
   LogicalResult convertMask(na::TileMaskOp op);
@@ -90,9 +99,12 @@ private:
   }
 
   gpu::LaunchOp launch;
+  /// Warps that a fragment is spread over: those of a CTA or a warpgroup.
   int64_t warps;
   bool tf32;
   ImplicitLocOpBuilder b;
+  /// The loop of the new body whose iterations are warpgroups, if there is one.
+  scf::ForallOp warpgroups;
   /// Loops of the new body around the insertion point, outermost first.
   SmallVector<scf::ForOp> loops;
   IRMapping mapping;

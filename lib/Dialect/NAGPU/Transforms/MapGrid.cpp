@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "WarpgroupLoop.h"
+
 #include "na/Dialect/NA/IR/NA.h"
 #include "na/Dialect/NAGPU/Transforms/Passes.h"
 
@@ -19,12 +21,15 @@ namespace mlir::nagpu {
 } // namespace mlir::nagpu
 
 using namespace mlir;
+using namespace mlir::nagpu;
 
 static constexpr int64_t warpSize = 32;
 /// Rows of one block of a matrix instruction.
 static constexpr int64_t blockRows = 16;
 /// As many as share the matrix units of an SM.
 static constexpr int64_t defaultWarps = 4;
+/// Warpgroups of the largest CTA, one of which only loads.
+static constexpr int64_t maxWarpgroups = 8;
 
 static bool isTileOp(Operation *op) {
   return op->getName().getStringRef().starts_with("na.tile.");
@@ -45,7 +50,27 @@ static int64_t getQueries(scf::ForallOp loop) {
   return queries;
 }
 
+/// Warps of a CTA whose warpgroups are the iterations of `loop`: theirs, and
+/// those of one more that loads their tiles.
+static FailureOr<int64_t> getWarpsOfWarpgroups(scf::ForallOp loop) {
+  std::optional<int64_t> groups =
+      loop.getRank() == 1 ? getConstantIntValue(loop.getMixedUpperBound()[0])
+                          : std::nullopt;
+  if (!loop.isNormalized() || loop.getNumResults() != 0 || !groups ||
+      *groups < 1 || *groups >= maxWarpgroups)
+    return loop.emitError("nagpu-map-grid: expected a loop over 1 to ")
+           << maxWarpgroups - 1 << " warpgroups, from 0 in steps of 1, "
+           << "without results";
+  int64_t queries = getQueries(loop);
+  if (queries != warpgroupRows)
+    return loop.emitError("nagpu-map-grid: a warpgroup has ")
+           << queries << " queries, expected " << warpgroupRows;
+  return warpgroupWarps * (1 + *groups);
+}
+
 static FailureOr<int64_t> getWarps(scf::ForallOp loop) {
+  if (scf::ForallOp warpgroups = findWarpgroupLoop(*loop.getBody()))
+    return getWarpsOfWarpgroups(warpgroups);
   int64_t queries = getQueries(loop);
   int64_t warps = 0;
   if (auto schedule =
@@ -117,7 +142,10 @@ struct MapGrid : nagpu::impl::NAGPUMapGridBase<MapGrid> {
   void runOnOperation() override {
     SmallVector<scf::ForallOp> loops;
     getOperation()->walk([&](scf::ForallOp loop) {
-      if (llvm::any_of(*loop.getBody(),
+      if (isWarpgroupLoop(loop))
+        return;
+      if (findWarpgroupLoop(*loop.getBody()) ||
+          llvm::any_of(*loop.getBody(),
                        [](Operation &op) { return isTileOp(&op); }))
         loops.push_back(loop);
     });

@@ -140,25 +140,26 @@ LogicalResult LayoutAssigner::convertMask(mlir::na::TileMaskOp op) {
                         "and ranges of na.tile.windows");
   auto type = cast<FragmentType>(scores.getType());
   SmallVector<Value> at = scalars(op.getAt());
+  ArrayRef<WindowBounds> bounds = windowRanges[op.getRanges()];
   auto masked = [&]() -> Value {
-    SmallVector<Value> inputs = {scores};
-    llvm::append_range(inputs,
-                       getRelativeRanges(op.getRanges(), at, op.getAxes()));
-    return buildMap(
-        b, inputs, {type}, {},
-        [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
-          SmallVector<Value> digits =
-              buildDigits(b, IndexOp::create(b, 1), op.getBox());
-          Value hidden = arith::ConstantOp::create(
-              b, b.getF32FloatAttr(-std::numeric_limits<float>::infinity()));
-          Value score = args[0];
-          for (auto [i, axis] : llvm::enumerate(op.getAxes()))
-            score = arith::SelectOp::create(
-                b,
-                buildInside(b, digits[axis], args[2 * i + 1], args[2 * i + 2]),
-                score, hidden);
-          return {score};
-        })[0];
+    Value result = scores;
+    for (int64_t axis : op.getAxes()) {
+      auto relative = [&](Value bound) -> Value {
+        if (!bound)
+          return {};
+        return buildMap(
+            b, {bound}, {cast<FragmentType>(bound.getType())}, {},
+            [&](ImplicitLocOpBuilder &b,
+                ValueRange args) -> SmallVector<Value> {
+              return {arith::SubIOp::create(b, args[0], toI32(b, at[axis]))};
+            })[0];
+      };
+      auto [begin, end, size] = bounds[axis];
+      result = MaskOp::create(
+          b, type, result, relative(begin), relative(end),
+          end ? IntegerAttr() : b.getI64IntegerAttr(size), axis, op.getBox());
+    }
+    return result;
   };
   if (!op.getUnless()) {
     fragments[op.getResult()] = masked();

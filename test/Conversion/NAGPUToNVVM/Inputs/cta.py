@@ -71,9 +71,9 @@ def unsigned(x, kind):
 
 
 class Op:
-    def __init__(self, name, results, operands, attrs):
+    def __init__(self, name, results, operands, attrs, line):
         self.name, self.results, self.operands = name, results, operands
-        self.attrs, self.regions = attrs, []
+        self.attrs, self.regions, self.line = attrs, [], line
         self.types, self.result_types = [], []
 
 
@@ -116,7 +116,7 @@ def parse(text):
     blocks = [top[0]]  # innermost open block last
     stack = []
     arguments = {}
-    for line in text.splitlines():
+    for number, line in enumerate(text.splitlines(), 1):
         line = line.strip()
         if not line:
             continue
@@ -130,7 +130,9 @@ def parse(text):
             stack[-1].regions.append(blocks[-1])
             continue
         if line.startswith("})"):
-            set_types(stack.pop(), line)
+            op = stack.pop()
+            op.attrs += line
+            set_types(op, line)
             blocks.pop()
             continue
         match = LINE.match(line)
@@ -143,7 +145,8 @@ def parse(text):
             elif name:
                 results.append(name)
         op = Op(match[2], results,
-                [x.strip() for x in match[3].split(",") if x.strip()], match[4])
+                [x.strip() for x in match[3].split(",") if x.strip()], match[4],
+                number)
         blocks[-1].append(op)
         if line.endswith("({"):
             stack.append(op)
@@ -297,6 +300,39 @@ class CTA:
 
     def _arith_xori(self, op, args, active):
         return self.binary(op, args, lambda a, b: a ^ b)
+
+    def _arith_ori(self, op, args, active):
+        return self.binary(op, args, lambda a, b: a | b)
+
+    def shift(self, op, args, function):
+        # A larger amount gives poison; an impossible number shows its use.
+        bits = WIDTHS[op.types[0]]
+        value = unsigned(args[0], op.types[0])
+        inside = unsigned(args[1], op.types[0]) < bits
+        shifted = function(value, np.where(inside, args[1], 0))
+        return wrap(np.where(inside, shifted, 0x5A5A5A5A), op.types[0])
+
+    def _arith_shli(self, op, args, active):
+        return self.shift(op, args, lambda a, b: a << b)
+
+    def _arith_shrui(self, op, args, active):
+        return self.shift(op, args, lambda a, b: (
+            a.astype(np.uint64) >> b.astype(np.uint64)).astype(np.int64))
+
+    def _arith_shrsi(self, op, args, active):
+        return self.shift(op, args, lambda a, b: wrap(a, op.types[0]) >> b)
+
+    def _arith_minsi(self, op, args, active):
+        return np.minimum(*args)
+
+    def _arith_maxsi(self, op, args, active):
+        return np.maximum(*args)
+
+    def _arith_minui(self, op, args, active):
+        return np.minimum(*(unsigned(x, op.types[0]) for x in args))
+
+    def _arith_extui(self, op, args, active):
+        return unsigned(args[0], op.types[0])
 
     def _arith_divui(self, op, args, active):
         a, b = (unsigned(x, op.types[0]) for x in args)

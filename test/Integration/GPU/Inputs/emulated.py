@@ -53,20 +53,11 @@ class Kernel(CTA):
     def _gpu_terminator(self, op, args, active):
         return None
 
-    def _arith_minsi(self, op, args, active):
-        return np.minimum(*args)
-
-    def _arith_maxsi(self, op, args, active):
-        return np.maximum(*args)
-
     def _arith_ceildivsi(self, op, args, active):
         return -(-args[0] // args[1])
 
     def _arith_floordivsi(self, op, args, active):
         return args[0] // args[1]
-
-    def _arith_ori(self, op, args, active):
-        return args[0] | args[1]
 
     def _arith_subf(self, op, args, active):
         return args[0] - args[1]

@@ -228,7 +228,7 @@ def NAGPU_MailboxPutOp : NAGPU_Op<"mailbox_put",
 }
 
 def NAGPU_MailboxGetOp : NAGPU_Op<"mailbox_get",
-    [MemoryEffects<[MemRead, MemWrite]>,
+    [MemoryEffects<[MemRead]>,
      DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "Reads the words of a slot for a reader";
   let description = [{

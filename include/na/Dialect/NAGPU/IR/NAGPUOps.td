@@ -70,6 +70,10 @@ def NAGPU_AsyncCopyOp : NAGPU_Op<"async_copy",
     rows with a coordinate outside `[0, length)` and columns beyond `D` are
     filled with zeros.
 
+    A tile in the panels of the TMA (`tma128`, `tma64`, `tma32`) has `D` columns.
+    Its copy is one that `nagpu-specialize-warps` gives to a producer as a
+    `nagpu.tma_load`; `convert-nagpu-to-nvvm` refuses one that is left.
+
     Example:
 
     ```mlir
@@ -119,7 +123,9 @@ def NAGPU_AsyncWaitOp : NAGPU_Op<"async_wait",
     Waits until at most the `pending` youngest groups of the thread are in
     flight (`cp.async.wait_group`), then for all threads of the CTA
     (a barrier). The results are the tiles, which may be read from here on;
-    after the barrier, nobody still reads what was read before it.
+    after the barrier, nobody still reads what was read before it. What waits
+    for a tile in the panels of the TMA is a consumer, in
+    `nagpu-specialize-warps`, and not all threads.
 
     Example:
 
@@ -380,6 +386,38 @@ def NAGPU_ReduceOp : NAGPU_Op<"reduce", [Pure]> {
   let results = (outs NAGPU_FragmentType:$result);
   let assemblyFormat = [{
     $kind $source attr-dict `:` type($source) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def NAGPU_MaskOp : NAGPU_Op<"mask",
+    [Pure, AllTypesMatch<["source", "result"]>]> {
+  let summary = "Sets the columns outside an interval of each row to -inf";
+  let description = [{
+    The columns run row-major over `box`. On `axis`, the coordinates in
+    `[begin, end)` keep their value; the others become -inf. Both bounds are a
+    number a row; `size` says instead of `end` how many coordinates there are.
+    Bounds may lie outside the box. A window of several axes is a product of
+    intervals: one `nagpu.mask` for each axis that its edges cut.
+
+    Elements of a thread that share a coordinate share what decides about them;
+    where the coordinates are many, it comes from the bits of a word a row.
+
+    Example: 176 keys, of which rows see 20 of 22 positions on the first axis:
+
+    ```mlir
+    %m = nagpu.mask %s axis 0 of [22, 8] from %begin size 20
+      : !nagpu.fragment<64x176xf32, accumulator, 4>, !nagpu.fragment<64xi32, row, 4>
+    ```
+  }];
+  let arguments = (ins NAGPU_FragmentType:$source, NAGPU_FragmentType:$begin,
+                       Optional<NAGPU_FragmentType>:$end,
+                       OptionalAttr<I64Attr>:$size, I64Attr:$axis,
+                       DenseI64ArrayAttr:$box);
+  let results = (outs NAGPU_FragmentType:$result);
+  let assemblyFormat = [{
+    $source `axis` $axis `of` $box `from` $begin (`to` $end^)? (`size` $size^)?
+    attr-dict `:` type($source) `,` type($begin) (`,` type($end)^)?
   }];
   let hasVerifier = 1;
 }

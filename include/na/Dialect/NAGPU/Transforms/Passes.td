@@ -18,10 +18,14 @@ def NAGPUMapGrid : Pass<"nagpu-map-grid"> {
     nor batch * heads meet the limit of the others; the last dimension of the
     loop varies fastest, so that CTAs that run together share keys and values
     in the L2 cache. The threads of a CTA are those that the schedule of the
-    operation (`na.schedule` on the loop) asks for.
+    operation (`na.schedule` on the loop) asks for. A loop with the mapping
+    `#gpu.warpgroup<x>` in its body, over the `G` warpgroups that share its
+    queries, stays; its CTA has `128 (1 + G)` threads: those of one more
+    warpgroup that loads their tiles.
 
     Errors: a query tile whose rows are no multiple of 16 times the warps; a
-    loop with results, of other steps than 1, or inside another one.
+    warpgroup of other than 64 queries; a loop with results, of other steps than
+    1, or inside another one.
   }];
   let dependentDialects = ["::mlir::gpu::GPUDialect"];
 }
@@ -37,8 +41,17 @@ def NAGPUAssignLayouts : Pass<"nagpu-assign-layouts"> {
     or `nagpu.fma` (f32). Channels are padded to the depth of a product here,
     in the tiles only. The query operand stays in registers where they suffice.
 
+    In a loop over warpgroups (`#gpu.warpgroup<x>`), fragments are those of one
+    warpgroup of 4 warps. Its tiles, of f16 or bf16, lie in the panels of the
+    TMA (`tma128`, `tma64` or `tma32`, the widest that divides the channels),
+    behind copies that `nagpu-specialize-warps` turns into loads by the TMA; no
+    barrier is put between them. A product becomes `nagpu.wgmma` between a fence
+    and a wait, with the queries from their tile, weights from registers, and no
+    accumulator where the sum starts at zero.
+
     Errors: a key tile that is no multiple of 16 keys; tile operations of
-    another form than `na-tile-and-fuse` gives for a GPU.
+    another form than `na-tile-and-fuse` gives for a GPU; in warpgroups, channels
+    that are no multiple of 16, more than 256 keys or channels, f32 operands.
   }];
   let options = [
     Option<"tf32", "tf32", "bool", "false",
@@ -93,6 +106,56 @@ def NAGPUExpandPipeline : Pass<"nagpu-expand-pipeline"> {
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
+def NAGPUSpecializeWarps : Pass<"nagpu-specialize-warps"> {
+  let summary = "Divide a kernel into producer warps and consumer warpgroups";
+  let description = [{
+    Turns the loop over warpgroups (`#gpu.warpgroup<x>`) of a kernel into
+    `nagpu.roles`. Its copies become loads by the TMA: one producer warp loads
+    the keys, one the values and one the queries, into rings of `stages` slots
+    behind barriers that say which are full and which are free. The tensors get
+    descriptors (`nagpu.tensor_map`) before the launch.
+
+    What consumers read of the arithmetic on the induction variable, conditions
+    (is the tile needed, which axes does a window edge cut) and positions, the
+    producer of the keys computes for every warpgroup and posts in a mailbox, so
+    that consumers carry nothing but the slot. In the branch where a tile is not
+    needed, its slots are freed unread.
+
+    Errors: `stages` outside 0 to 64; a copy that shares its tile, group or
+    wait, with dilation, or of a tensor made in the kernel; more than one loop
+    over keys, or more tiles in it than there are producer warps; a tile that
+    other operations than products read; more than four words of messages.
+  }];
+  let options = [
+    Option<"stages", "stages", "int64_t", "0",
+           "Slots of a ring, at most 64 (0: as the schedule says, or 2)">];
+  let dependentDialects = [
+    "::mlir::nagpu::NAGPUDialect", "::mlir::arith::ArithDialect",
+    "::mlir::scf::SCFDialect"];
+}
+
+def NAGPUOverlapProducts : Pass<"nagpu-overlap-products"> {
+  let summary = "Start the scores of the next tile before a tile's softmax";
+  let description = [{
+    Rewrites the loop over tiles of keys in the consumers of `nagpu.roles`, as
+    `nagpu-specialize-warps` makes it: while a warpgroup computes the softmax of
+    one tile, its matrix units multiply the weights of the tile before with their
+    values, and have multiplied this tile's queries and keys. The first tile and
+    the last product stand before and behind the loop.
+
+    Between softmax and the wait for the product stands the wait for the keys of
+    the next tile that is needed. Tiles on the way there are freed unread. Their
+    values are freed behind those of the pending product, and no more than
+    `slots - 1` of them wait for that: a warpgroup that held a whole ring while
+    it waits for keys would stop the others.
+
+    A loop of another form is left as it is.
+  }];
+  let dependentDialects = [
+    "::mlir::nagpu::NAGPUDialect", "::mlir::arith::ArithDialect",
+    "::mlir::scf::SCFDialect"];
 }
 
 def NAGPUAssignSharedMemory : Pass<"nagpu-assign-shared-memory"> {

@@ -1,0 +1,88 @@
+# Lowers kernels that mask the columns of a fragment on one axis, runs them for
+# all threads of a CTA (see cta.py), and compares with NumPy. The boxes are those
+# whose coordinates a thread finds in different ways.
+
+import subprocess
+import sys
+
+import numpy as np
+
+from cta import CTA
+
+BOXES = [
+    [176], [16], [256], [64], [128],          # one axis, up to two pairs of words
+    [22, 8], [2, 88], [2, 4, 24], [4, 2, 8],   # no carry from the lane
+    [16, 4], [8, 2, 2], [176, 1], [64, 1], [4, 44],
+    [2, 4, 14], [2, 8, 12], [16, 12, 1], [4, 4, 5], [16, 3], [16, 7], [2, 24, 2],
+    [16, 5], [4, 4, 11], [2, 104],             # carries
+]
+WARPS = 2
+ROWS = 16 * WARPS
+
+
+def text(name, box, axis, size):
+    columns = int(np.prod(box))
+    S = f"!nagpu.fragment<{ROWS}x{columns}xf32, accumulator, {WARPS}>"
+    row = f"!nagpu.fragment<{ROWS}xi32, row, {WARPS}>"
+    bound = f"size {size}" if size else ""
+    end, end_type = ("", "") if size else (" to %bounds#1", f", {row}")
+    o = f"memref<1x{ROWS}x1x{columns}xf32>"
+    return f"""func.func @{name}(%o: {o}, %c: index, %factor: i32, %modulus: i32, %first: i32) {{
+  %v = nagpu.map() {{
+    %n = nagpu.index 1
+    %f = arith.sitofp %n : i32 to f32
+    nagpu.yield %f : f32
+  }} : {S}
+  %bounds:2 = nagpu.map() {{
+    %r = nagpu.index 0
+    %seven = arith.constant 7 : i32
+    %p = arith.muli %r, %factor : i32
+    %q = arith.remui %p, %modulus : i32
+    %begin = arith.addi %q, %first : i32
+    %more = arith.remui %r, %seven : i32
+    %end = arith.addi %begin, %more : i32
+    nagpu.yield %begin, %end : i32, i32
+  }} : {row}, {row}
+  %m = nagpu.mask %v axis {axis} of {box} from %bounds#0{end} {bound}
+    : {S}, {row}{end_type}
+  nagpu.store %m into %o[%c, %c] at(%c) box [{ROWS}] dilation [1] : {S}, {o}
+  return
+}}"""
+
+
+def check(box):
+    cases = {f"axis{axis}_size{size}": (axis, size)
+             for axis in range(len(box)) for size in (None, 1, 20)}
+    lowered = subprocess.run(
+        ["na-opt", "-convert-nagpu-to-nvvm", "--canonicalize", "--cse",
+         "--mlir-print-op-generic", "--mlir-print-local-scope"],
+        input="\n".join(text(name, box, *case) for name, case in cases.items()),
+        text=True, check=True, stdout=subprocess.PIPE).stdout
+    cta = CTA(lowered, 32 * WARPS, 0)
+    columns = int(np.prod(box))
+    rows = np.arange(ROWS)
+    cut = 0
+    for name, (axis, size) in cases.items():
+        o = cta.allocate(np.full((1, ROWS, 1, columns), 7.5), "f32")
+        # Bounds from well before the box to well behind it.
+        modulus = box[axis] + 40
+        cta.run(name, [o, 0, 11, modulus, -30])
+        begin = rows * 11 % modulus - 30
+        end = begin + (size or rows % 7)
+        coordinate = np.indices(box)[axis].reshape(-1)
+        inside = (coordinate >= begin[:, None]) & (coordinate < end[:, None])
+        want = np.where(inside, np.arange(columns), -np.inf).astype(np.float32)
+        got = cta.read_back(o).reshape(ROWS, columns)
+        if not (want == got).all():
+            bad = tuple(np.argwhere(want != got)[0])
+            sys.exit(f"box {box}, {name}: {(want != got).sum()} elements differ, "
+                     f"first {bad}: got {got[bad]}, want {want[bad]}")
+        cut += inside.any() and not inside.all()
+    return cut
+
+
+def main():
+    print("ok:", sum(map(check, BOXES)), "masks that cut")
+
+
+main()
