@@ -65,7 +65,6 @@ static void addTiledKernels(OpPassManager &pm,
   pm.addPass(nagpu::createNAGPUExpandPipeline());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
-  // Here kernels of sm_90a get their warpgroups' roles.
   nagpu::NAGPUAssignSharedMemoryOptions shared;
   shared.limit = getSharedMemoryLimit(options.chip);
   pm.addPass(nagpu::createNAGPUAssignSharedMemory(shared));

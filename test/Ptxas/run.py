@@ -6,11 +6,13 @@
 Each schedule of schedules.json is compiled for each chip and type by na-opt and
 assembled by `ptxas -v`. A case fails if
   na-opt fails, or reports that a slower path was taken, or tiles of a type that
-  tensor cores multiply use none,
+  tensor cores multiply use none (of warpgroups, no wgmma),
   ptxas fails, or warns (C7510 and the like: serialised or injected code),
   a kernel spills registers,
   a kernel needs more registers than a block of its size can have, or than the
-  schedule allows.
+  schedule allows,
+  tiles of warpgroups lack their overlap in machine code (see sass.py; where
+  there is an nvdisasm).
 Prints a table; the last line is 'N passed, N failed'. Where ptxas is not
 installed it prints so and exits with 77.
 """
@@ -24,6 +26,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+
+import sass
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CHIPS = ("sm_80", "sm_89", "sm_90")
@@ -70,7 +74,8 @@ def compile_case(tools, case):
     if case["dtype"] == "tf32":
         pipeline.append("f32-math=tf32")
     pipeline += [f"{name}={','.join(map(str, case[name]))}"
-                 for name in ("query-tile", "key-tile") if name in case]
+                 for name in ("query-tile", "key-tile", "warpgroup-tile")
+                 if name in case]
     done = call([tools.na_opt, "--pass-pipeline=builtin.module(na-to-nvvm{"
                  + " ".join(pipeline) + "})", "-"], done.stdout)
     if done.returncode:
@@ -80,8 +85,9 @@ def compile_case(tools, case):
         raise Failure("na-opt: " + remarks[0].split("remark:")[1].strip())
     programs = ptx_of(done.stdout)
     tiled = case["mode"] != "naive" and case["dtype"] != "f32"
-    if tiled and "mma.sync" not in "".join(programs):
-        raise Failure("no kernel uses the tensor cores")
+    products = "wgmma.mma_async" if "warpgroup-tile" in case else "mma.sync"
+    if tiled and products not in "".join(programs):
+        raise Failure(f"no kernel uses the tensor cores ({products})")
     return programs
 
 
@@ -148,6 +154,15 @@ def check_report(text, sizes, wanted=None):
     return kernels
 
 
+def check_code(tools, cubin):
+    done = call([tools.nvdisasm, "-c", cubin])
+    if done.returncode:
+        raise Failure("nvdisasm: " + first_error(done.stderr))
+    _, wrong = sass.check(done.stdout)
+    if wrong:
+        raise Failure("machine code: " + wrong[0])
+
+
 def run_case(tools, case):
     """(kernels, None) or (None, what is wrong)"""
     try:
@@ -160,12 +175,15 @@ def run_case(tools, case):
                 if tools.keep:
                     shutil.copy(source, os.path.join(
                         tools.keep, label(case).replace(" ", "-") + ".ptx"))
+                cubin = os.path.join(folder, "kernels.cubin")
                 done = call([tools.ptxas, "-v", "--gpu-name", case["chip"], "-o",
-                             os.path.join(folder, "kernels.cubin"), source])
-            if done.returncode:
-                raise Failure("ptxas: " + first_error(done.stderr))
-            kernels += check_report(done.stderr + done.stdout, block_sizes(ptx),
-                                    case.get("registers"))
+                             cubin, source])
+                if done.returncode:
+                    raise Failure("ptxas: " + first_error(done.stderr))
+                kernels += check_report(done.stderr + done.stdout,
+                                        block_sizes(ptx), case.get("registers"))
+                if "wgmma" in ptx and shutil.which(tools.nvdisasm):
+                    check_code(tools, cubin)
         return kernels, None
     except Failure as failure:
         return None, str(failure)
@@ -196,6 +214,8 @@ def main():
     parser.add_argument("--na-opt", default=os.path.join(tools, "na-opt"))
     parser.add_argument("--na-run", default=os.path.join(tools, "na-run"))
     parser.add_argument("--ptxas", default="ptxas")
+    parser.add_argument("--nvdisasm", default="nvdisasm",
+                        help="a part of the CUDA toolkit; optional")
     parser.add_argument("--schedules",
                         default=os.path.join(HERE, "schedules.json"))
     parser.add_argument("--only", default="", metavar="REGEX",

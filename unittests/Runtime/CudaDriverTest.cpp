@@ -7,6 +7,7 @@
 
 #include "CudaDriver.h"
 #include "FakeCuda.h"
+#include "na/Runtime/CudaTensorMap.h"
 #include "gtest/gtest.h"
 
 #include <cstdlib>
@@ -74,6 +75,29 @@ TEST(CudaLibrary, FailuresOfTheFirstCallsAreReported) {
   EXPECT_EQ(driver->devices, 2);
   EXPECT_EQ(driver->version, 12080);
   EXPECT_EQ(driver->cuLaunchKernelEx, nullptr);
+}
+
+TEST_F(FakeDriver, AnOldDriverHasNoTensorMaps) {
+  Expected<const Driver *> opened = driver();
+  ASSERT_TRUE(opened);
+  auto &function = const_cast<Driver *>(*opened)->cuTensorMapEncodeTiled;
+  const auto kept = function;
+  function = nullptr;
+  TensorBoxes boxes;
+  boxes.address = reinterpret_cast<const void *>(uintptr_t(4096));
+  boxes.sizes = {1, 8, 1, 64};
+  boxes.strides = {512, 64, 64, 1};
+  boxes.box = {1, 8, 64};
+  TensorMap map;
+  Error error = encodeTensorMap(*device, boxes, map);
+  function = kept;
+  EXPECT_EQ(error.kind(), ErrorKind::DriverTooOld);
+  EXPECT_EQ(error.message(),
+            "tensor map of the tensor: the CUDA driver has no function "
+            "cuTensorMapEncodeTiled; a driver for CUDA 12.0 or later is "
+            "needed");
+  error = encodeTensorMap(*device, boxes, map);
+  EXPECT_FALSE(error) << error.message();
 }
 
 TEST_F(FakeDriver, ContextIsRetainedOnFirstUseAndOnce) {

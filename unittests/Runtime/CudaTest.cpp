@@ -11,9 +11,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaDriver.h"
+#include "na/Runtime/CudaTensorMap.h"
 #include "na/Runtime/KernelCache.h"
 #include "gtest/gtest.h"
 
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -150,6 +152,50 @@ const char *const clusterPtx = R"(
   st.global.u32 [%o], %v;
   mov.u32 %v, %cluster_nctarank;
   st.global.u32 [%o+4], %v;
+  ret;
+}
+)";
+
+// Copies a box of 8 rows of 128 bytes to shared memory, and from there as it
+// lies to `out`, by 256 threads.
+const char *const boxPtx = R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.extern .shared .align 1024 .b8 dynamic[];
+.visible .entry box(.param .align 64 .b8 pm[128], .param .u64 po,
+                    .param .u32 pc, .param .u32 px, .param .u32 pb) {
+  .reg .pred %first, %done;
+  .reg .b32 %t, %c, %x, %b, %tile, %bar, %v;
+  .reg .b64 %m, %o, %s;
+  mov.u32 %t, %tid.x;
+  mov.u32 %tile, dynamic;
+  add.u32 %bar, %tile, 1024;
+  setp.eq.u32 %first, %t, 0;
+  @!%first bra issued;
+  mbarrier.init.shared::cta.b64 [%bar], 1;
+  fence.mbarrier_init.release.cluster;
+  fence.proxy.async.shared::cta;
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%bar], 1024;
+  mov.b64 %m, pm;
+  cvta.param.u64 %m, %m;
+  ld.param.u32 %c, [pc];
+  ld.param.u32 %x, [px];
+  ld.param.u32 %b, [pb];
+  cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes
+    [%tile], [%m, {%c, %x, %b}], [%bar];
+issued:
+  bar.sync 0;
+again:
+  mbarrier.try_wait.parity.shared::cta.b64 %done, [%bar], 0;
+  @!%done bra again;
+  shl.b32 %t, %t, 2;
+  add.u32 %tile, %tile, %t;
+  ld.shared.u32 %v, [%tile];
+  ld.param.u64 %o, [po];
+  cvt.u64.u32 %s, %t;
+  add.u64 %o, %o, %s;
+  st.global.u32 [%o], %v;
   ret;
 }
 )";
@@ -549,6 +595,59 @@ TEST(Cuda, ClustersOfBlocks) {
       EXPECT_EQ(host[2 * block + 1], size);
     }
   }
+}
+
+TEST(Cuda, TensorMapsReadBoxes) {
+  if (device().properties().major < 9)
+    GTEST_SKIP() << device().properties().arch() << " has no TMA";
+  KernelOptions options;
+  options.dynamicSharedBytes = 1032;
+  Expected<Kernel> kernel = kernelOf(device(), boxPtx, "box", options);
+  ASSERT_GOT(kernel);
+  // [2, 37, 3, 128], whose rows are 520 elements apart; no two are alike.
+  constexpr int batches = 2, tokens = 37, heads = 3, channels = 128;
+  constexpr int pitch = 520;
+  std::vector<uint16_t> tensor(batches * tokens * pitch);
+  for (size_t i = 0; i < tensor.size(); ++i)
+    tensor[i] = uint16_t(i + 1);
+  const size_t bytes = tensor.size() * 2;
+  Expected<Buffer> in = device().allocate(bytes);
+  ASSERT_GOT(in);
+  Expected<Buffer> out = device().allocate(1024);
+  ASSERT_GOT(out);
+  ASSERT_OK(device().copyToDevice(in->data(), tensor.data(), bytes));
+  TensorBoxes boxes;
+  boxes.address = in->data();
+  boxes.type = TensorType::BF16;
+  boxes.sizes = {batches, tokens, heads, channels};
+  boxes.strides = {tokens * pitch, pitch, channels, 1};
+  boxes.box = {1, 8, 64};
+  TensorMap map;
+  ASSERT_OK(encodeTensorMap(device(), boxes, map));
+  LaunchConfig config;
+  config.block.x = 256;
+  config.dynamicSharedBytes = 1032;
+  // The last two begin before the first token and end behind the last.
+  const std::array<int, 3> places[] = {
+      {0, 0, 0}, {1, 11, 2 * 128 + 64}, {1, -3, 64}, {0, 32, 128}};
+  for (auto [batch, token, channel] : places) {
+    ASSERT_OK(device().fill(out->data(), 0xff, 1024));
+    ASSERT_OK(kernel->launch(config, nullptr, map, out->data(), channel, token,
+                             batch));
+    uint16_t tile[8][64];
+    ASSERT_OK(device().copyToHost(tile, out->data(), sizeof(tile)));
+    for (int row = 0; row < 8; ++row)
+      for (int column = 0; column < 64; ++column) {
+        const int at = token + row;
+        const bool inside = at >= 0 && at < tokens;
+        const uint16_t expected =
+            inside ? tensor[(batch * tokens + at) * pitch + channel + column]
+                   : 0;
+        ASSERT_EQ(tile[row][(column / 8 ^ row) * 8 + column % 8], expected)
+            << batch << ", " << at << ", " << channel + column;
+      }
+  }
+  addVectors(device(), nullptr, 1000, 11);
 }
 
 TEST(Cuda, EventsTimeAndNothingWaits) {
