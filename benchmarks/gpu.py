@@ -24,7 +24,9 @@ it has; --resume continues one. --report prints the tables of a stored file.
 """
 
 import argparse
+import contextlib
 import datetime
+import fcntl
 import fnmatch
 import json
 import os
@@ -96,23 +98,26 @@ class Peer(Measured):
             expected = run.dense_reference
         start = time.perf_counter()
         try:
-            self.call = make_peer(torch, self.name, run.problem, run.tensors)
-            out = self.call()
-            run.synchronize()
+            with run.on_device():
+                self.call = make_peer(torch, self.name, run.problem,
+                                      run.tensors)
+                out = self.call()
+                rows = torch.stack([out[b, h, t] for b, t, h in run.samples])
+                rows = rows.double().cpu().numpy()
+                del out
         except Skip:
             raise
         except Exception as error:  # Whatever PyTorch cannot do.
             raise Skip(f"{type(error).__name__}: {first_line(error)}") from None
         self.entry["prepare_s"] = time.perf_counter() - start
         self.entry.update(getattr(self.call, "details", {}))
-        rows = torch.stack([out[b, h, t] for b, t, h in run.samples])
-        del out
-        self.record_error(rows.double().cpu().numpy(), expected())
+        self.record_error(rows, expected())
 
     def measure(self, regime):
         options = self.run.options
-        return self.run.clock.measure(self.call, regime, options.runs,
-                                      options.budget)
+        with self.run.on_device():
+            return self.run.clock.measure(self.call, regime, options.runs,
+                                          options.budget)
 
 
 class Ours(Measured):
@@ -127,6 +132,8 @@ class Ours(Measured):
                                        in run.input_files().items()),
                 *(["--no-fallback"] if run.on_gpu else []),
                 *(["--tf32"] if self.name.endswith("-tf32") else []),
+                *([f"--lock={options.lock}"]
+                  if options.lock and run.on_gpu else []),
                 *options.na_run_args.split(), *more]
 
     def execute(self, *more):
@@ -176,9 +183,10 @@ class NaiveCuda(Measured):
         if not self.run.naive:
             raise Skip("there is no naive program")
         self.run.free_memory()
-        return json.loads(run_process(
-            [self.run.naive, *self.run.problem.flags(), *more],
-            self.run.process_limit()))
+        with self.run.on_device():
+            return json.loads(run_process(
+                [self.run.naive, *self.run.problem.flags(), *more],
+                self.run.process_limit()))
 
     def prepare(self):
         dtype = self.run.problem.dtype
@@ -220,8 +228,9 @@ class HopperCuda(Measured):
         """Seconds, error and line of the fastest schedule."""
         name = self.NAMES[self.run.key]
         self.run.free_memory()
-        text = run_process([self.run.options.hopper, name, str(runs),
-                            str(pause_us)], self.run.process_limit())
+        with self.run.on_device():
+            text = run_process([self.run.options.hopper, name, str(runs),
+                                str(pause_us)], self.run.process_limit())
         found = []
         for line in text.splitlines():
             match = re.match(r"(\S+) .*? ([\d.]+) ms .* rel (\S+) ", line)
@@ -265,11 +274,13 @@ class ProblemRun:
         self.key, self.problem = key, problem
         torch = self.torch
         dtype = self.dtypes[problem.dtype]
-        generator = torch.Generator(self.device).manual_seed(seed)
-        self.tensors = {
-            name: torch.randn(shape, generator=generator, device=self.device,
-                              dtype=torch.float32).to(dtype)
-            for name, (shape, _) in problem.input_types().items()}
+        with self.on_device():
+            generator = torch.Generator(self.device).manual_seed(seed)
+            self.tensors = {
+                name: torch.randn(shape, generator=generator,
+                                  device=self.device,
+                                  dtype=torch.float32).to(dtype)
+                for name, (shape, _) in problem.input_types().items()}
         self.samples = pick_samples(problem, seed)
         self.cached = {}
         self.folder = tempfile.mkdtemp(dir=self.scratch)
@@ -282,8 +293,9 @@ class ProblemRun:
 
     def _reference(self, key, problem):
         if key not in self.cached:
-            self.cached[key] = reference_rows(self.torch, problem,
-                                              self.tensors, self.samples)
+            with self.on_device():
+                self.cached[key] = reference_rows(self.torch, problem,
+                                                  self.tensors, self.samples)
         return self.cached[key]
 
     def input_files(self):
@@ -300,9 +312,17 @@ class ProblemRun:
             self.cached["files"] = files
         return self.cached["files"]
 
-    def synchronize(self):
-        if self.on_gpu:
-            self.torch.cuda.synchronize()
+    @contextlib.contextmanager
+    def on_device(self):
+        """Around whatever runs kernels: no other worker does so meanwhile."""
+        if not self.options.lock:
+            yield
+            return
+        with open(self.options.lock, "a", encoding="utf-8") as file:
+            fcntl.lockf(file, fcntl.LOCK_EX)
+            yield
+            if self.on_gpu:
+                self.torch.cuda.synchronize()
 
     def free_memory(self):
         if self.on_gpu:
@@ -312,7 +332,8 @@ class ProblemRun:
         left = self.deadline - time.monotonic()
         if left < 5:
             raise Skip("no time left")
-        return min(PROCESS_LIMIT_S, left)
+        # The processes of workers wait for each other.
+        return left if self.options.lock else min(PROCESS_LIMIT_S, left)
 
     def close(self):
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -507,6 +528,10 @@ def parse_options(arguments=None):
     parser.add_argument("--prewarm", type=int, default=0, metavar="N",
                         help="compile FlexAttention in N processes first, which "
                         "saves minutes on a host of many cores")
+    parser.add_argument("--workers", type=int, default=1, metavar="N",
+                        help="processes that prepare problems side by side; "
+                        "they run kernels in turn")
+    parser.add_argument("--lock", metavar="FILE", help=argparse.SUPPRESS)
     parser.add_argument("--compile-only", action="store_true",
                         help=argparse.SUPPRESS)
     parser.add_argument("--list", action="store_true",
@@ -588,10 +613,14 @@ def run_all(options, problems, names):
         if options.prewarm:
             prewarm(options, problems, names)
         used = {p.dtype: session.dtypes[p.dtype] for p in problems.values()}
-        results["rates"] = clock.measure_rates(
-            session.torch, session.clock, session.device, used,
-            small=not session.on_gpu)
-        report.print_rates(results["rates"])
+        if not options.lock:
+            results["rates"] = clock.measure_rates(
+                session.torch, session.clock, session.device, used,
+                small=not session.on_gpu)
+            report.print_rates(results["rates"])
+        if options.workers > 1:
+            run_workers(options, problems, results, folder, session)
+            return results
         for key, problem in problems.items():
             if key in results["problems"]:
                 continue
@@ -608,11 +637,66 @@ def run_all(options, problems, names):
             results["problems"][key] = dict(
                 problem=as_json(problem), useful_flop=useful_flop(problem),
                 dense_flop=useful_flop(dense_problem(problem)),
-                least_bytes=least_bytes(problem), rates=results["rates"],
+                least_bytes=least_bytes(problem), rates=results.get("rates"),
                 wall_s=time.monotonic() - start, entries=entries)
-            report.print_problem(key, results["problems"][key])
+            if not options.lock:
+                report.print_problem(key, results["problems"][key])
             save(results, options.output)
     return results
+
+
+def run_workers(options, problems, results, folder, session):
+    """Deals the problems to processes of this program, which compile, write
+    and read side by side and take turns on the GPU."""
+    left = [key for key in problems if key not in results["problems"]]
+    # Large problems first, one to each, so that no worker ends with two.
+    left.sort(key=lambda key: -useful_flop(problems[key]))
+    running = {}
+
+    def start(key):
+        output = os.path.join(folder, f"{key}.json")
+        name = key.partition("@")[0]
+        command = [
+            sys.executable, os.path.abspath(__file__), *sys.argv[1:],
+            "--workers=1", "--prewarm=0", "--resume=", "--plot=",
+            f"--problems={name}",
+            f"--dtypes={problems[key].dtype}", f"--output={output}",
+            f"--lock={os.path.join(folder, 'lock')}",
+            f"--time-limit={session.deadline - time.monotonic():.0f}"]
+        if session.naive:
+            command.append(f"--naive={session.naive}")
+        log = open(output + ".log", "w", encoding="utf-8")
+        running[key] = (subprocess.Popen(command, stdout=log, stderr=log),
+                        output, log)
+
+    def collect(key):
+        process, output, log = running.pop(key)
+        log.close()
+        try:
+            with open(output, encoding="utf-8") as file:
+                found = list(json.load(file)["problems"].values())
+        except (OSError, ValueError):
+            found = []
+        if not found:
+            with open(output + ".log", encoding="utf-8") as file:
+                print(f"{key}: no result (status {process.returncode}); its "
+                      f"last lines:\n{''.join(file.readlines()[-5:])}")
+            return
+        results["problems"][key] = dict(found[0], rates=results.get("rates"))
+        report.print_problem(key, results["problems"][key])
+        save(results, options.output)
+
+    while left or running:
+        late = session.deadline - time.monotonic() < 15
+        while left and len(running) < options.workers and not late:
+            start(left.pop(0))
+        if late and left:
+            print("no time left for " + ", ".join(left))
+            left.clear()
+        for key in [k for k, v in running.items() if v[0].poll() is not None]:
+            collect(key)
+        time.sleep(0.1)
+    results["workers"] = options.workers
 
 
 def main():

@@ -87,6 +87,8 @@ void mlir::na::buildCPULoopsPipeline(OpPassManager &pm,
     schedule.queryTile.assign(options.queryTile.begin(),
                               options.queryTile.end());
     schedule.keyTile.assign(options.keyTile.begin(), options.keyTile.end());
+    schedule.warpgroupTile.assign(options.warpgroupTile.begin(),
+                                  options.warpgroupTile.end());
     pm.addPass(createNASelectSchedule(schedule));
   }
   addBufferization(pm);

@@ -52,6 +52,14 @@ static void addTiledKernels(OpPassManager &pm,
   pm.addPass(nagpu::createNAGPUAssignLayouts(layouts));
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  if (options.chip == "sm_90a") {
+    pm.addPass(nagpu::createNAGPUSpecializeWarps());
+    pm.addPass(createCanonicalizerPass());
+    pm.addPass(createCSEPass());
+    pm.addPass(nagpu::createNAGPUOverlapProducts());
+    pm.addPass(createCanonicalizerPass());
+    pm.addPass(createCSEPass());
+  }
   pm.addPass(nagpu::createNAGPUNarrowIndex());
   pm.addPass(nagpu::createNAGPUSchedulePipeline());
   pm.addPass(nagpu::createNAGPUExpandPipeline());
@@ -89,6 +97,8 @@ void mlir::na::buildGPUKernelsPipeline(OpPassManager &pm,
     schedule.queryTile.assign(options.queryTile.begin(),
                               options.queryTile.end());
     schedule.keyTile.assign(options.keyTile.begin(), options.keyTile.end());
+    schedule.warpgroupTile.assign(options.warpgroupTile.begin(),
+                                  options.warpgroupTile.end());
     pm.addPass(createNASelectSchedule(schedule));
   }
   addBufferization(pm);

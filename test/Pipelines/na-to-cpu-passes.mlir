@@ -3,19 +3,19 @@
 
 // RUN: na-opt %s -na-to-cpu="mode=naive vector-bits=256 registers=16" --dump-pass-pipeline 2>&1 \
 // RUN:   | FileCheck %s --check-prefixes=ALL,THREADS,LLVM
-// RUN: na-opt %s -na-to-cpu="mode=unfused query-tile=2 key-tile=3 vector-bits=256 registers=16" --dump-pass-pipeline 2>&1 \
+// RUN: na-opt %s -na-to-cpu="mode=unfused query-tile=2 key-tile=3 warpgroup-tile=1 vector-bits=256 registers=16" --dump-pass-pipeline 2>&1 \
 // RUN:   | FileCheck %s --check-prefixes=ALL,UNFUSED,TILED,THREADS,LLVM
-// RUN: na-opt %s -na-to-cpu="mode=fused query-tile=2 key-tile=3 vector-bits=256 registers=16" --dump-pass-pipeline 2>&1 \
+// RUN: na-opt %s -na-to-cpu="mode=fused query-tile=2 key-tile=3 warpgroup-tile=1 vector-bits=256 registers=16" --dump-pass-pipeline 2>&1 \
 // RUN:   | FileCheck %s --check-prefixes=ALL,FUSED,TILED,THREADS,LLVM
-// RUN: na-opt %s -na-to-cpu="query-tile=2 key-tile=3 vector-bits=256 registers=16 parallel=false" --dump-pass-pipeline 2>&1 \
+// RUN: na-opt %s -na-to-cpu="query-tile=2 key-tile=3 warpgroup-tile=1 vector-bits=256 registers=16 parallel=false" --dump-pass-pipeline 2>&1 \
 // RUN:   | FileCheck %s --check-prefixes=ALL,FUSED,TILED,LLVM
-// RUN: na-opt %s -na-to-cpu-loops="query-tile=2 key-tile=3 vector-bits=256 registers=16" --dump-pass-pipeline 2>&1 \
+// RUN: na-opt %s -na-to-cpu-loops="query-tile=2 key-tile=3 warpgroup-tile=1 vector-bits=256 registers=16" --dump-pass-pipeline 2>&1 \
 // RUN:   | FileCheck %s --check-prefixes=ALL,FUSED,TILED,LOOPS
 
 // ALL: builtin.module(
 // ALL-NEXT:      {{^ *}}canonicalize{{(\{.*)?,?$}}
 // UNFUSED-NEXT:  {{^ *}}na-decompose-attention{{(\{.*)?,?$}}
-// TILED-NEXT:    {{^ *}}na-select-schedule{explain=false key-tile={3} query-tile={2} target=cpu}{{,?$}}
+// TILED-NEXT:    {{^ *}}na-select-schedule{explain=false key-tile={3} query-tile={2} target=cpu warpgroup-tile={1}}{{,?$}}
 // ALL-NEXT:      {{^ *}}linalg-decompose-aggregates{{(\{.*)?,?$}}
 // ALL-NEXT:      {{^ *}}func.func({{,?$}}
 // ALL-NEXT:      {{^ *}}convert-elementwise-to-linalg{{(\{.*)?,?$}}

@@ -3,9 +3,9 @@
 
 // RUN: na-opt %s -na-to-nvvm="mode=naive" --dump-pass-pipeline 2>&1 \
 // RUN:   | FileCheck %s --check-prefixes=ALL,NAIVE
-// RUN: na-opt %s -na-to-nvvm="mode=unfused query-tile=2 key-tile=3" --dump-pass-pipeline 2>&1 \
+// RUN: na-opt %s -na-to-nvvm="mode=unfused query-tile=2 key-tile=3 warpgroup-tile=1" --dump-pass-pipeline 2>&1 \
 // RUN:   | FileCheck %s --check-prefixes=ALL,UNFUSED,TILED
-// RUN: na-opt %s -na-to-nvvm="mode=fused query-tile=2 key-tile=3" --dump-pass-pipeline 2>&1 \
+// RUN: na-opt %s -na-to-nvvm="mode=fused query-tile=2 key-tile=3 warpgroup-tile=1" --dump-pass-pipeline 2>&1 \
 // RUN:   | FileCheck %s --check-prefixes=ALL,FUSED,TILED
 
 // ALL: builtin.module(
@@ -14,7 +14,7 @@
 // ALL-NEXT:      {{^ *}}canonicalize{{(\{.*)?,?$}}
 // NAIVE-NEXT:    {{^ *}}na-decompose-attention{narrow-weights=false weights-limit=40000000000}{{,?$}}
 // UNFUSED-NEXT:  {{^ *}}na-decompose-attention{narrow-weights=true weights-limit=-1}{{,?$}}
-// TILED-NEXT:    {{^ *}}na-select-schedule{explain=false key-tile={3} query-tile={2} target=sm_80}{{,?$}}
+// TILED-NEXT:    {{^ *}}na-select-schedule{explain=false key-tile={3} query-tile={2} target=sm_80 warpgroup-tile={1}}{{,?$}}
 // ALL-NEXT:      {{^ *}}linalg-decompose-aggregates{{(\{.*)?,?$}}
 // ALL-NEXT:      {{^ *}}func.func({{,?$}}
 // ALL-NEXT:      {{^ *}}convert-elementwise-to-linalg{{(\{.*)?,?$}}

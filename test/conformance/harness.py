@@ -58,6 +58,8 @@ class Job:
     target: tuple = ()
     # What tiles are made for, where that is not the CPU.
     schedule_target: Optional[str] = None
+    # The part of a query tile that one warpgroup of a GPU owns.
+    warpgroup_tile: Optional[List[int]] = None
 
     def flags(self):
         flags = self.data.problem.flags() + [f"--pipeline={self.pipeline}"]
@@ -68,7 +70,11 @@ class Job:
             flags.append(f"--vector-bits={self.vector_bits}")
         if self.schedule_target:
             flags.append(f"--schedule-target={self.schedule_target}")
-        for name, tile in ("query", self.query_tile), ("key", self.key_tile):
+        for name, tile in (
+            ("query", self.query_tile),
+            ("key", self.key_tile),
+            ("warpgroup", self.warpgroup_tile),
+        ):
             if tile:
                 flags.append(f"--{name}-tile=" + "x".join(map(str, tile)))
         return flags + [f"--threads={self.threads}"]

@@ -116,6 +116,16 @@ def random_tiles(rng, problem):
     return tile(), tile()
 
 
+def split_tile(rng, query):
+    """A query tile of up to three warpgroups, of as many tokens or fewer each."""
+    own = list(query)
+    axis = int(rng.integers(len(query)))
+    own[axis] = max(1, query[axis] // int(rng.integers(1, 4)))
+    query = list(own)
+    query[axis] *= int(rng.integers(1, 4))
+    return query, own
+
+
 def tests(pipelines, seed, count):
     """`count` problems, each on one of the pipelines."""
     weights = {"naive": 1, "unfused": 2, "fused": 4}
@@ -142,6 +152,8 @@ def tests(pipelines, seed, count):
         job.schedule_target = gpu
         # Code for narrower registers than the host's, which other hosts run.
         job.vector_bits = [None, None, 128, 256][rng.integers(4)]
+        if gpu and tiles[0] and pipeline == "fused" and rng.random() < 0.6:
+            job.query_tile, job.warpgroup_tile = split_tile(rng, job.query_tile)
         result.append(
             Test(
                 f"sweep[{number}]/{pipeline}",

@@ -16,6 +16,7 @@
 #include "na/Runtime/Runtime.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
@@ -55,7 +56,8 @@ static std::string getPipeline(const Options &options, StringRef mode,
   if (options.tf32)
     os << " f32-math=tf32";
   for (auto [name, tile] : {std::pair("query-tile", &options.queryTile),
-                            {"key-tile", &options.keyTile}})
+                            {"key-tile", &options.keyTile},
+                            {"warpgroup-tile", &options.warpgroupTile}})
     if (!tile->empty())
       os << " " << name << "="
          << llvm::join(
@@ -339,7 +341,11 @@ static llvm::Expected<Timing> benchmark(DeviceExecution &execution,
   };
   constexpr double warmUpTime = 0.1, benchTime = 0.5;
   Clock::time_point began = Clock::now();
-  for (int i = 0; i < 3 || secondsSince(began) < warmUpTime; ++i) {
+  // Of slow programs, one run is enough.
+  constexpr double longWarmUp = 0.5;
+  for (int i = 0; (i < 3 && secondsSince(began) < longWarmUp) ||
+                  secondsSince(began) < warmUpTime;
+       ++i) {
     progress.show("warming up");
     if (llvm::Error error = runOnce())
       return std::move(error);
@@ -375,6 +381,36 @@ static llvm::Expected<Timing> benchmark(DeviceExecution &execution,
   return timing;
 }
 
+/// Keeps other processes from running kernels at the same time.
+namespace {
+class DeviceLock {
+public:
+  DeviceLock() = default;
+  DeviceLock(const DeviceLock &) = delete;
+  DeviceLock &operator=(const DeviceLock &) = delete;
+  ~DeviceLock() {
+    if (file)
+      llvm::sys::fs::closeFile(*file);
+  }
+
+  llvm::Error acquire(StringRef path) {
+    if (path.empty())
+      return llvm::Error::success();
+    auto opened = llvm::sys::fs::openNativeFileForReadWrite(
+        path, llvm::sys::fs::CD_OpenAlways, llvm::sys::fs::OF_None);
+    if (!opened)
+      return llvm::createFileError(path, opened.takeError());
+    file = *opened;
+    if (std::error_code error = llvm::sys::fs::lockFile(*file))
+      return llvm::createFileError(path, error);
+    return llvm::Error::success();
+  }
+
+private:
+  std::optional<llvm::sys::fs::file_t> file;
+};
+} // namespace
+
 //===----------------------------------------------------------------------===//
 // All of it
 //===----------------------------------------------------------------------===//
@@ -395,6 +431,7 @@ static llvm::Error verifyOnCuda(const Program &program, const Options &options,
   Options plain = options;
   plain.queryTile.clear();
   plain.keyTile.clear();
+  plain.warpgroupTile.clear();
   plain.tf32 = false;
   CompileTimes times;
   cuda::Device &device = *stream.device();
@@ -493,6 +530,10 @@ llvm::Error run::runOnCuda(const Program &program, const Options &options,
     return execution.takeError();
   gpu.load = execution->getProgram().getLoadTime();
   report.compile.link = execution->getProgram().getHostModule().getTimes().link;
+  DeviceLock lock;
+  progress.show("waiting for the lock");
+  if (llvm::Error error = lock.acquire(options.lockFile))
+    return error;
   progress.show("running");
   Clock::time_point start = Clock::now();
   if (llvm::Error error = execution->launch())

@@ -154,6 +154,10 @@ struct Flags {
       "key-tile", cl::value_desc("XxYxZ"), cl::cat(compileCategory),
       cl::desc("Keys per step, instead of the compiler's choice; needs "
                "--query-tile")};
+  Text warpgroupTile{
+      "warpgroup-tile", cl::value_desc("XxYxZ"), cl::cat(compileCategory),
+      cl::desc("Queries of a tile that one warpgroup owns, for tiles of a GPU; "
+               "needs --query-tile")};
   Text scheduleTarget{
       "schedule-target", cl::value_desc("name"), cl::init("cpu"),
       cl::cat(compileCategory),
@@ -195,6 +199,10 @@ struct Flags {
   Text pause{"pause", cl::value_desc("ms"), cl::cat(actionCategory),
              cl::desc("Let the GPU rest before each timed run, so that its "
                       "clock stays high (default: 0)")};
+  Text lock{"lock", cl::value_desc("file"), cl::cat(actionCategory),
+            cl::desc("Wait for this file's lock before kernels run, and hold "
+                     "it until the last has: processes that share a GPU then "
+                     "prepare side by side and run in turn")};
   Text threads{"threads", cl::value_desc("n"), cl::cat(actionCategory),
                cl::desc("Threads to run on (default: one per CPU)")};
   Text json{"json", cl::ValueOptional, cl::value_desc("file"),
@@ -435,7 +443,8 @@ llvm::Error Flags::checkCombination() const {
           static_cast<const cl::Option *>(&tf32),
           static_cast<const cl::Option *>(&dumpPtx),
           static_cast<const cl::Option *>(&compileOnly),
-          static_cast<const cl::Option *>(&pause)})
+          static_cast<const cl::Option *>(&pause),
+          static_cast<const cl::Option *>(&lock)})
       if (option->getNumOccurrences())
         return fail("--{0} needs --target=cuda", option->ArgStr);
   } else if (vectorBits.getNumOccurrences()) {
@@ -456,6 +465,8 @@ llvm::Error Flags::checkCombination() const {
                 "--pipeline=unfused or fused");
   if (queryTile.empty() != keyTile.empty())
     return fail("--query-tile and --key-tile need each other");
+  if (!warpgroupTile.empty() && queryTile.empty())
+    return fail("--warpgroup-tile needs --query-tile and --key-tile");
   return llvm::Error::success();
 }
 
@@ -492,7 +503,8 @@ llvm::Expected<Options> Flags::getOptions() const {
   options.scheduleTarget = scheduleTarget;
   for (auto [option, tile] : {std::pair<const Text &, std::vector<int64_t> &>{
                                   queryTile, options.queryTile},
-                              {keyTile, options.keyTile}}) {
+                              {keyTile, options.keyTile},
+                              {warpgroupTile, options.warpgroupTile}}) {
     if (option.empty())
       continue;
     llvm::Expected<std::vector<int64_t>> box =
@@ -528,6 +540,7 @@ llvm::Expected<Options> Flags::getOptions() const {
   options.cold = cold.getNumOccurrences() ? cold : options.cuda;
   if (llvm::Error error = parseNumber(pause, 0, 10000, options.pauseMs))
     return std::move(error);
+  options.lockFile = lock;
   options.json = json.getNumOccurrences();
   options.jsonFile = json;
   return options;

@@ -54,7 +54,7 @@ struct Options {
   bool compileOnly = false;
 
   std::string pipeline = "fused";
-  std::vector<int64_t> queryTile, keyTile;
+  std::vector<int64_t> queryTile, keyTile, warpgroupTile;
   /// What the tiles are made for.
   std::string scheduleTarget = "cpu";
   /// LLVM's optimization level.
@@ -74,6 +74,8 @@ struct Options {
   int runs = 20;
   bool cold = false;
   int pauseMs = 0;
+  /// A file that processes which share a GPU lock while they time runs.
+  std::string lockFile;
 
   bool json = false;
   /// Where the JSON goes; empty for standard output.

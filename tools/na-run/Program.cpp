@@ -264,9 +264,15 @@ static llvm::Error attachSchedule(const Options &options, ModuleOp module) {
   // On a GPU they are options of the pipeline, which knows the chip.
   if (options.queryTile.empty() || options.cuda)
     return llvm::Error::success();
-  auto schedule = ScheduleAttr::get(module.getContext(), options.scheduleTarget,
-                                    options.queryTile, options.keyTile);
   ErrorCollector errors(module.getContext());
+  auto schedule = ScheduleAttr::getChecked(
+      [&] { return emitError(module.getLoc()); }, module.getContext(),
+      StringRef(options.scheduleTarget), ArrayRef<int64_t>(options.queryTile),
+      ArrayRef<int64_t>(options.keyTile),
+      ArrayRef<int64_t>(options.warpgroupTile), /*stages=*/int64_t(0),
+      /*warps=*/int64_t(0), /*valueTile=*/int64_t(0));
+  if (!schedule)
+    return llvm::createStringError(errors.take("invalid schedule"));
   bool found = false;
   module.walk([&](Operation *op) {
     auto attach = [&](auto structured) {

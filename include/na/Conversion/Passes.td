@@ -830,7 +830,7 @@ def ConvertNAGPUToNVVMPass : Pass<"convert-nagpu-to-nvvm"> {
     %r0 = llvm.intr.maxnum(%2, %3) : (f32, f32) -> f32
     ```
 
-    Errors: a `nagpu.alloc` without an offset; a tensor whose channels are not
+    Errors: a tile, ring of barriers or mailbox without an offset; a tensor whose channels are not
     static or not contiguous.
   }];
   let dependentDialects = [

@@ -40,6 +40,10 @@ struct CPUPipelineOptions : PassPipelineOptions<CPUPipelineOptions> {
   ListOption<int64_t> keyTile{
       *this, "key-tile",
       llvm::cl::desc("Key tile per axis, instead of the cost model's")};
+  ListOption<int64_t> warpgroupTile{
+      *this, "warpgroup-tile",
+      llvm::cl::desc("Part of the query tile that one warpgroup owns, per "
+                     "axis; needs query-tile and key-tile")};
   Option<std::string> scheduleTarget{
       *this, "schedule-target",
       llvm::cl::desc("What the tiles are made for; those of a GPU such as "
@@ -118,6 +122,10 @@ struct GPUPipelineOptions : PassPipelineOptions<GPUPipelineOptions> {
   ListOption<int64_t> keyTile{
       *this, "key-tile",
       llvm::cl::desc("Key tile per axis, instead of the cost model's")};
+  ListOption<int64_t> warpgroupTile{
+      *this, "warpgroup-tile",
+      llvm::cl::desc("Part of the query tile that one warpgroup owns, per "
+                     "axis; needs query-tile and key-tile")};
   Option<int64_t> naiveWeightsLimit{
       *this, "naive-weights-limit",
       llvm::cl::desc("With mode=naive, the most bytes of attention weights in "

@@ -33,7 +33,9 @@ struct ConvertNAGPUToNVVM
     WalkResult placed = getOperation()->walk([](Operation *op) {
       auto alloc = dyn_cast<AllocOp>(op);
       auto barrier = dyn_cast<MBarrierInitOp>(op);
-      if (!(alloc && !alloc.getOffset()) && !(barrier && !barrier.getOffset()))
+      auto box = dyn_cast<MailboxAllocOp>(op);
+      if (!(alloc && !alloc.getOffset()) &&
+          !(barrier && !barrier.getOffset()) && !(box && !box.getOffset()))
         return WalkResult::advance();
       op->emitOpError("has no offset in shared memory; "
                       "nagpu-assign-shared-memory sets it");
@@ -53,6 +55,9 @@ struct ConvertNAGPUToNVVM
       return IntegerType::get(type.getContext(), 32);
     });
     converter.addConversion([](BarrierType type) {
+      return IntegerType::get(type.getContext(), 32);
+    });
+    converter.addConversion([](MailboxType type) {
       return IntegerType::get(type.getContext(), 32);
     });
     converter.addConversion([](TensorMapType type) {

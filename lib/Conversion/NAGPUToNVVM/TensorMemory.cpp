@@ -16,7 +16,6 @@
 using namespace mlir;
 using namespace mlir::nagpu;
 
-static constexpr int64_t barrierBytes = 8;
 /// The 128 bytes of a descriptor are this many i64.
 static constexpr int64_t descriptorWords = 16;
 
@@ -39,7 +38,8 @@ Value isEqual(ThreadBuilder &b, Value value, int64_t constant) {
 
 /// The address of a barrier of a ring.
 Value getBarrier(ThreadBuilder &b, Value ring, Value index) {
-  return b.add(ring, b.mul(b.cast(index, b.getI32Type()), barrierBytes));
+  return b.add(ring, b.mul(b.cast(index, b.getI32Type()),
+                            BarrierType::slotBytes));
 }
 
 SmallVector<Value> castToI32(ThreadBuilder &b, ValueRange values) {
@@ -65,7 +65,7 @@ struct ConvertMBarrierInit : OpConversionPattern<MBarrierInitOp> {
     llvm::raw_string_ostream os(text);
     int64_t slots = cast<BarrierType>(op.getResult().getType()).getSlots();
     for (int64_t slot = 0; slot < slots; ++slot)
-      os << "@$1 mbarrier.init.shared::cta.b64 [$0+" << slot * barrierBytes
+      os << "@$1 mbarrier.init.shared::cta.b64 [$0+" << slot * BarrierType::slotBytes
          << "], " << int64_t(op.getArrivals()) << ";\n";
     os << "fence.mbarrier_init.release.cluster;\nfence.proxy.async.shared::"
           "cta;";
@@ -144,6 +144,100 @@ struct ConvertAdvance : OpConversionPattern<AdvanceOp> {
     Value index = arith::SelectOp::create(b, wraps, b.constant(0, type), next);
     Value flip = arith::ExtUIOp::create(b, b.getI32Type(), wraps);
     rewriter.replaceOp(op, {index, b.bitXor(adaptor.getParity(), flip)});
+    return success();
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Mailboxes
+//===----------------------------------------------------------------------===//
+
+struct ConvertMailboxAlloc : OpConversionPattern<MailboxAllocOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(MailboxAllocOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ThreadBuilder b(op, rewriter, 1);
+    rewriter.replaceOp(op, getSharedMemory(b, *op.getOffset()));
+    return success();
+  }
+};
+
+/// The address of the words of a slot for a reader.
+Value getMailRow(ThreadBuilder &b, Value box, MailboxType type, Value slot,
+                 Value reader) {
+  Value row = b.add(b.mul(b.cast(slot, b.getI32Type()), type.getReaders()),
+                    b.cast(reader, b.getI32Type()));
+  return b.add(box, b.mul(row, MailboxType::rowBytes));
+}
+
+/// The accesses that cover so many words, and not more: of 4, 2 and 1 words.
+SmallVector<int64_t> getMailAccesses(int64_t words, bool mayReadMore) {
+  if (words == 3)
+    return mayReadMore ? SmallVector<int64_t>{4} : SmallVector<int64_t>{2, 1};
+  return {words};
+}
+
+/// `$first`, or `{$first, ..}` for vectors.
+std::string getWords(int64_t first, int64_t count) {
+  if (count == 1)
+    return "$" + std::to_string(first);
+  std::string text = "{";
+  for (int64_t word = 0; word < count; ++word)
+    text += (word ? ", $" : "$") + std::to_string(first + word);
+  return text + "}";
+}
+
+std::string getWidth(int64_t words) {
+  return words == 1 ? "" : ".v" + std::to_string(words);
+}
+
+struct ConvertMailboxPut : OpConversionPattern<MailboxPutOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(MailboxPutOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ThreadBuilder b(op, rewriter, 1);
+    Value row = getMailRow(b, adaptor.getBox(),
+                           cast<MailboxType>(op.getBox().getType()),
+                           adaptor.getSlot(), adaptor.getReader());
+    int64_t word = 0;
+    for (int64_t count : getMailAccesses(adaptor.getWords().size(), false)) {
+      SmallVector<Value> inputs{row};
+      llvm::append_range(inputs, adaptor.getWords().slice(word, count));
+      b.assembly("st.shared" + getWidth(count) + ".b32 [$0+" +
+                     std::to_string(4 * word) + "], " + getWords(1, count) +
+                     ";",
+                 inputs);
+      word += count;
+    }
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+/// One access for all words, as assembly: what LLVM knows as a load it may move
+/// across the wait that the words depend on.
+struct ConvertMailboxGet : OpConversionPattern<MailboxGetOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(MailboxGetOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ThreadBuilder b(op, rewriter, 1);
+    auto type = cast<MailboxType>(op.getBox().getType());
+    Value row = getMailRow(b, adaptor.getBox(), type, adaptor.getSlot(),
+                           adaptor.getReader());
+    int64_t count = getMailAccesses(type.getWords(), true).front();
+    SmallVector<Type> outputs(count, b.getI32Type());
+    SmallVector<Value> words = b.assembly(
+        "ld.shared" + getWidth(count) + ".b32 " + getWords(0, count) + ", [$" +
+            std::to_string(count) + "];",
+        row, outputs);
+    words.truncate(type.getWords());
+    rewriter.replaceOp(op, words);
     return success();
   }
 };
@@ -307,7 +401,9 @@ void nagpu::populateTensorMemoryPatterns(const TypeConverter &converter,
                                          RewritePatternSet &patterns) {
   patterns
       .add<ConvertMBarrierInit, ConvertMBarrierArrive, ConvertMBarrierExpectTx,
-           ConvertMBarrierWait, ConvertAdvance, ConvertTmaLoad, ConvertTmaStore,
-           ConvertTmaStoreWait, ConvertProxyFence, ConvertNamedBarrier>(
+           ConvertMBarrierWait, ConvertAdvance, ConvertMailboxAlloc,
+           ConvertMailboxPut, ConvertMailboxGet, ConvertTmaLoad,
+           ConvertTmaStore, ConvertTmaStoreWait, ConvertProxyFence,
+           ConvertNamedBarrier>(
           converter, patterns.getContext());
 }

@@ -76,3 +76,56 @@ func.func @advance(%i: index, %p: i32) -> (index, i32) {
   %0, %1 = nagpu.advance %i, %p in 3
   return %0, %1 : index, i32
 }
+
+// A row of 16 bytes for each slot and reader; all words in one access, which
+// the memory clobber keeps behind the wait. No branch: every thread reads.
+// CHECK-LABEL: gpu.func @mailbox(
+// CHECK-SAME:    %[[SLOT:.*]]: index, %[[X:.*]]: i32, %[[Y:.*]]: i32) kernel
+gpu.module @mailboxes {
+gpu.func @mailbox(%slot: index, %x: i32, %y: i32) kernel {
+  %one = arith.constant 1 : index
+  %full = nagpu.mbarrier_init arrivals 1 {offset = 0 : i64} : !nagpu.barrier<2>
+  %four = nagpu.mailbox_alloc {offset = 1024 : i64} : !nagpu.mailbox<2x2x4>
+  %three = nagpu.mailbox_alloc {offset = 2048 : i64} : !nagpu.mailbox<2x1x3>
+  %single = nagpu.mailbox_alloc {offset = 3072 : i64} : !nagpu.mailbox<1x1x1>
+  // CHECK-DAG: %[[FOUR:.*]] = arith.addi %{{.*}}, %c1024_i32
+  // CHECK-DAG: %[[THREE:.*]] = arith.addi %{{.*}}, %c2048_i32
+  // CHECK-DAG: %[[SINGLE:.*]] = arith.addi %{{.*}}, %c3072_i32
+  nagpu.roles registers(24, 240) producer {
+    // CHECK: %[[I:.*]] = arith.index_cast %[[SLOT]] : index to i32
+    // CHECK: %[[I2:.*]] = arith.muli %[[I]], %c2_i32
+    // CHECK: %[[ROW:.*]] = arith.addi %[[I2]], %c1_i32
+    // CHECK: %[[BYTE:.*]] = arith.muli %[[ROW]], %c16_i32
+    // CHECK: %[[AT:.*]] = arith.addi %[[FOUR]], %[[BYTE]]
+    // CHECK: "st.shared.v4.b32 [$0+0], {$1, $2, $3, $4};", "r,r,r,r,r,~{memory}" %[[AT]], %[[X]], %[[Y]], %[[X]], %[[Y]] :
+    nagpu.mailbox_put %four[%slot, %one] %x, %y, %x, %y : !nagpu.mailbox<2x2x4>
+    %zero = arith.constant 0 : index
+    // CHECK: "st.shared.v2.b32 [$0+0], {$1, $2};", "r,r,r,~{memory}" %{{.*}}, %[[X]], %[[Y]] :
+    // CHECK: "st.shared.b32 [$0+8], $1;", "r,r,~{memory}" %{{.*}}, %[[X]] :
+    nagpu.mailbox_put %three[%slot, %zero] %x, %y, %x : !nagpu.mailbox<2x1x3>
+    // CHECK: "st.shared.b32 [$0+0], $1;", "r,r,~{memory}" %{{.*}}, %[[Y]] :
+    nagpu.mailbox_put %single[%slot, %zero] %y : !nagpu.mailbox<1x1x1>
+    // CHECK: mbarrier.arrive.expect_tx
+    nagpu.mbarrier_expect_tx %full[%slot] bytes 16 : !nagpu.barrier<2>
+  } consumers(%group in 2) {
+    %zero = arith.constant 0 : index
+    // CHECK: mbarrier.try_wait
+    nagpu.mbarrier_wait %full[%slot] parity %x : !nagpu.barrier<2>
+    // CHECK-NOT: scf.if
+    // CHECK: %[[WORDS:.*]] = llvm.inline_asm has_side_effects asm_dialect = att {nagpu.convergent} "ld.shared.v4.b32 {$0, $1, $2, $3}, [$4];", "=r,=r,=r,=r,r,~{memory}"
+    // CHECK: llvm.extractvalue %[[WORDS]][0]
+    // CHECK: llvm.extractvalue %[[WORDS]][3]
+    %a:4 = nagpu.mailbox_get %four[%slot, %group] : !nagpu.mailbox<2x2x4>
+    // CHECK: "ld.shared.v4.b32 {$0, $1, $2, $3}, [$4];"
+    %b:3 = nagpu.mailbox_get %three[%slot, %zero] : !nagpu.mailbox<2x1x3>
+    // CHECK: "ld.shared.b32 $0, [$1];", "=r,r,~{memory}"
+    %c = nagpu.mailbox_get %single[%slot, %zero] : !nagpu.mailbox<1x1x1>
+    %d = arith.addi %a#0, %a#3 : i32
+    %e = arith.addi %d, %b#2 : i32
+    %f = arith.addi %e, %c : i32
+    %next = arith.index_cast %f : i32 to index
+    nagpu.mbarrier_arrive %full[%next] : !nagpu.barrier<2>
+  }
+  gpu.return
+}
+}

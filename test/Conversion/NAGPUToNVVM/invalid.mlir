@@ -8,6 +8,14 @@ func.func @alloc() {
 
 // -----
 
+func.func @mailbox() {
+  // expected-error @+1 {{'nagpu.mailbox_alloc' op has no offset in shared memory; nagpu-assign-shared-memory sets it}}
+  %0 = nagpu.mailbox_alloc : !nagpu.mailbox<2x2x4>
+  return
+}
+
+// -----
+
 func.func @channels(%m: memref<1x9x4x?xbf16>,
                     %tile: !nagpu.shared<4x16xbf16, xor>, %c: index) {
   // expected-error @+2 {{'nagpu.async_copy' op has a tensor of type 'memref<1x9x4x?xbf16>', whose number of channels is not static}}

@@ -20,3 +20,25 @@ func.func @no_schedule(%q: memref<1x9x1x8xf32>, %o: memref<1x9x1x8xf32>) {
     outs(%o : memref<1x9x1x8xf32>) window(<size = [3]>)
   return
 }
+
+// -----
+
+func.func @two_split_axes(%q: memref<1x9x9x1x8xf32>, %o: memref<1x9x9x1x8xf32>) {
+  // expected-error @+1 {{'na.attention' op schedule 'warpgroup_tile' splits 'query_tile' on axes 0 and 1, expected one axis at most}}
+  na.attention
+    ins(%q, %q, %q : memref<1x9x9x1x8xf32>, memref<1x9x9x1x8xf32>, memref<1x9x9x1x8xf32>)
+    outs(%o : memref<1x9x9x1x8xf32>) window(<size = [3, 3]>)
+    {schedule = #na.schedule<target = "sm_90a", query_tile = [4, 4], key_tile = [4, 4], warpgroup_tile = [2, 2]>}
+  return
+}
+
+// -----
+
+func.func @four_warpgroups(%q: memref<1x9x1x8xf32>, %o: memref<1x9x1x8xf32>) {
+  // expected-error @+1 {{'na.attention' op schedule 'warpgroup_tile'[0] = 4 makes 4 warpgroups of 'query_tile'[0] = 16, expected at most 3}}
+  na.attention
+    ins(%q, %q, %q : memref<1x9x1x8xf32>, memref<1x9x1x8xf32>, memref<1x9x1x8xf32>)
+    outs(%o : memref<1x9x1x8xf32>) window(<size = [3]>)
+    {schedule = #na.schedule<target = "sm_90a", query_tile = [16], key_tile = [4], warpgroup_tile = [4]>}
+  return
+}

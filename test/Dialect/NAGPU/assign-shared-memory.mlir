@@ -230,3 +230,52 @@ func.func @no_tiles() {
   }
   return
 }
+
+// -----
+
+!k = !nagpu.shared<8x128xbf16, tma128>
+!k_ring = !nagpu.shared<2x8x128xbf16, tma128>
+!small = !nagpu.shared<8x16xbf16, tma32>
+
+// Nothing shares memory once warpgroups have roles, not even what is done with
+// before: the largest alignment comes first, barriers of 8 bytes last. No
+// barrier is added, the panels stay, and what nobody uses has no place.
+// CHECK-LABEL: func @roles
+// CHECK-DAG:     %[[BYTES:.*]] = arith.constant 7720 : i32
+// CHECK:         gpu.launch {{.*}} dynamic_shared_memory_size %[[BYTES]] {
+// CHECK-NEXT:      nagpu.mbarrier_init arrivals 1 {offset = 7696 : i64} : <2>
+// CHECK-NEXT:      nagpu.mbarrier_init arrivals 8 {offset = 7712 : i64} : <1>
+// CHECK-NEXT:      nagpu.mailbox_alloc {offset = 7680 : i64} : <1x1x2>
+// CHECK-NEXT:      nagpu.alloc {offset = 4096 : i64} : <8x16xbf16, tma32>
+// CHECK-NEXT:      nagpu.alloc {offset = 0 : i64} : <2x8x128xbf16, tma128>
+// CHECK-NEXT:      nagpu.alloc {offset = 4352 : i64} : <16x48xf32, padded>
+// CHECK-NOT:       nagpu.barrier
+func.func @roles(%map: !nagpu.tensor_map<1x8x64xbf16, tma128>,
+                 %other: !nagpu.tensor_map<8x16xbf16, tma32>) {
+  %c1 = arith.constant 1 : index
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c1, %sy = %c1, %sz = %c1) {
+    %full = nagpu.mbarrier_init arrivals 1 : !nagpu.barrier<2>
+    %free = nagpu.mbarrier_init arrivals 8 : !nagpu.barrier<1>
+    %box = nagpu.mailbox_alloc : !nagpu.mailbox<1x1x2>
+    %unused = nagpu.mailbox_alloc : !nagpu.mailbox<4x2x4>
+    %first = nagpu.alloc : !small
+    %ring = nagpu.alloc : !k_ring
+    %early = nagpu.alloc : !nagpu.shared<16x48xf32, linear>
+    %done = nagpu.async_wait pending 0 tiles(%early) : !nagpu.shared<16x48xf32, linear>
+    %i = arith.constant 0 : i32
+    nagpu.roles registers(24, 240) producer {
+      nagpu.mailbox_put %box[%bx, %bx] %i, %i : !nagpu.mailbox<1x1x2>
+      nagpu.mbarrier_expect_tx %full[%bx] bytes 2048 : !nagpu.barrier<2>
+      %k = nagpu.slot %ring[%bx] : !k_ring -> !k
+      nagpu.tma_load %map[%bx, %bx, %bx] into %k signal %full[%bx]
+        : !nagpu.tensor_map<1x8x64xbf16, tma128>, !k, !nagpu.barrier<2>
+      nagpu.tma_load %other[%bx, %bx] into %first signal %full[%bx]
+        : !nagpu.tensor_map<8x16xbf16, tma32>, !small, !nagpu.barrier<2>
+    } consumers(%group in 2) {
+      nagpu.mbarrier_arrive %free[%bx] : !nagpu.barrier<1>
+    }
+    gpu.terminator
+  }
+  return
+}

@@ -60,6 +60,40 @@ func.func @copies(%map: !nagpu.tensor_map<1x2x8x12x64xbf16, tma128>,
   return
 }
 
+// CHECK-LABEL: func @mailbox
+// CHECK-SAME: !nagpu.mailbox<1x3x1>
+func.func @mailbox(%other: !nagpu.mailbox<1x3x1>, %x: i32, %flags: i32) {
+  %i = arith.constant 1 : index
+  // CHECK: %[[BOX:.*]] = nagpu.mailbox_alloc {offset = 16 : i64} : <2x2x2>
+  %box = nagpu.mailbox_alloc {offset = 16 : i64} : !nagpu.mailbox<2x2x2>
+  // CHECK: nagpu.mailbox_alloc : <2x1x4>
+  %unplaced = nagpu.mailbox_alloc : !nagpu.mailbox<2x1x4>
+  nagpu.roles registers(24, 240) producer {
+    // CHECK: nagpu.mailbox_put %[[BOX]][%{{.*}}, %{{.*}}] %{{.*}}, %{{.*}} : <2x2x2>
+    nagpu.mailbox_put %box[%i, %i] %x, %flags : !nagpu.mailbox<2x2x2>
+  } consumers(%group in 2) {
+    // CHECK: %[[WORDS:.*]]:2 = nagpu.mailbox_get %[[BOX]][%{{.*}}, %{{.*}}] : <2x2x2>
+    %words:2 = nagpu.mailbox_get %box[%i, %group] : !nagpu.mailbox<2x2x2>
+    // CHECK: arith.addi %[[WORDS]]#0, %[[WORDS]]#1 : i32
+    %sum = arith.addi %words#0, %words#1 : i32
+    %word = nagpu.mailbox_get %other[%group, %group] : !nagpu.mailbox<1x3x1>
+  }
+  return
+}
+
+// CHECK-LABEL: func @maps
+// CHECK-SAME: (%[[K:.*]]: memref<?x30x48x80x24x128xbf16>, %[[V:.*]]: memref
+func.func @maps(%k: memref<?x30x48x80x24x128xbf16>,
+                %v: memref<?x4096x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>) {
+  // CHECK: nagpu.tensor_map %[[K]] : memref<?x30x48x80x24x128xbf16> -> !nagpu.tensor_map<1x2x8x12x64xbf16, tma128>
+  %0 = nagpu.tensor_map %k : memref<?x30x48x80x24x128xbf16>
+    -> !nagpu.tensor_map<1x2x8x12x64xbf16, tma128>
+  // CHECK: nagpu.tensor_map %[[V]] : memref<?x4096x1x64xf16, strided<[?, ?, ?, 1], offset: ?>> -> !nagpu.tensor_map<1x176x32xf16, tma64>
+  %1 = nagpu.tensor_map %v : memref<?x4096x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>
+    -> !nagpu.tensor_map<1x176x32xf16, tma64>
+  return
+}
+
 // CHECK-LABEL: func @products
 func.func @products(%q: !nagpu.shared<64x128xbf16, tma128>,
                     %k: !nagpu.shared<176x128xbf16, tma128>,

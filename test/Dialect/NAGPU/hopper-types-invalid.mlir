@@ -57,3 +57,23 @@ func.func private @f(!nagpu.tensor_map<8x64xbf16, b128>)
 
 // expected-error @+1 {{barrier: 0 slots, expected 1 to 256}}
 func.func private @f(!nagpu.barrier<0>)
+
+// -----
+
+// expected-error @+1 {{mailbox: expected slots, readers and words, got 2 sizes}}
+func.func private @f(!nagpu.mailbox<2x4>)
+
+// -----
+
+// expected-error @+1 {{mailbox: 257 slots, expected 1 to 256}}
+func.func private @f(!nagpu.mailbox<257x2x4>)
+
+// -----
+
+// expected-error @+1 {{mailbox: 8 readers, expected 1 to 7}}
+func.func private @f(!nagpu.mailbox<2x8x4>)
+
+// -----
+
+// expected-error @+1 {{mailbox: 5 words, expected 1 to 4}}
+func.func private @f(!nagpu.mailbox<2x2x5>)

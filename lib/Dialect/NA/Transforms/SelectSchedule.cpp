@@ -63,8 +63,15 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
     }
     WindowAttr window = op.getWindow();
     if (failed(checkTile(op, "query-tile", queryTile)) ||
-        failed(checkTile(op, "key-tile", keyTile)))
+        failed(checkTile(op, "key-tile", keyTile)) ||
+        failed(checkTile(op, "warpgroup-tile", warpgroupTile)))
       return failure();
+    if (!warpgroupTile.empty() && (queryTile.empty() || keyTile.empty()))
+      return op.emitOpError("na-select-schedule: 'warpgroup-tile' needs "
+                            "'query-tile' and 'key-tile'");
+    if constexpr (std::is_same_v<OpTy, AttentionOp>)
+      if (!warpgroupTile.empty())
+        return attachWarpgroups(op);
     auto type = cast<ShapedType>(tokens.getType());
     ::na::schedule::GpuProblem problem;
     for (int64_t axis = 0; axis < window.getRank(); ++axis) {
@@ -140,6 +147,21 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
     // Such tiles are still a program, of which a later pass may make something.
     return attach(op, fallBack(fixed, window.getRank()),
                   [&] { return "no tiling fits " + target; });
+  }
+
+  /// Attaches the tiles of the options, which no model has to complete.
+  LogicalResult attachWarpgroups(AttentionOp op) {
+    // As many as shared memory holds beside the queries.
+    constexpr int64_t stages = 2;
+    auto schedule = ScheduleAttr::getChecked(
+        [&] { return op.emitOpError(); }, op.getContext(), StringRef(target),
+        ArrayRef<int64_t>(*queryTile), ArrayRef<int64_t>(*keyTile),
+        ArrayRef<int64_t>(*warpgroupTile), stages, /*warps=*/int64_t(0),
+        /*valueTile=*/int64_t(0));
+    if (!schedule)
+      return failure();
+    op.setScheduleAttr(schedule);
+    return success();
   }
 
   /// The smallest tiles where nothing fits a chip.

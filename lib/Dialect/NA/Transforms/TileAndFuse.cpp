@@ -11,8 +11,10 @@
 #include "na/Dialect/NA/Transforms/TileGrid.h"
 #include "na/Dialect/NA/Transforms/TileLinalg.h"
 #include "na/Dialect/NA/Transforms/TileSoftmax.h"
+#include "na/Dialect/NA/Transforms/TileWarpgroups.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -40,12 +42,24 @@ public:
              /*softmax=*/!op.getBias()),
         valueDim(cast<MemRefType>(op.getValue().getType()).getShape().back()),
         valueTile(form.getValueTile(valueDim)),
-        softmax(form, grid.getNumQueries(), valueTile) {}
+        warpgroups(getWarpgroups(*op.getSchedule(), grid)),
+        rows(warpgroups ? warpgroups->getRows() : grid),
+        softmax(form, rows.getNumQueries(), valueTile) {}
 
   void run(RewriterBase &rewriter);
 
 private:
-  void buildBody(ImplicitLocOpBuilder &b, const GridPoint &at);
+  static std::optional<WarpgroupGrid> getWarpgroups(ScheduleAttr schedule,
+                                                    const TileGrid &grid) {
+    if (!schedule.isForGPU() || schedule.getWarpgroupTile().empty())
+      return std::nullopt;
+    return WarpgroupGrid(grid, schedule.getWarpgroupTile());
+  }
+
+  /// The program of the queries at `at`, which are those of `warpgroup` if that
+  /// is not null.
+  void buildBody(ImplicitLocOpBuilder &b, const GridPoint &at,
+                 const Warpgroup *warpgroup);
   SoftmaxState buildAdditionalKeys(ImplicitLocOpBuilder &b, const GridPoint &at,
                                    Value keyHead, Value query,
                                    SoftmaxState state);
@@ -58,6 +72,10 @@ private:
   TileGrid grid;
   TileForm form;
   int64_t valueDim, valueTile;
+  std::optional<WarpgroupGrid> warpgroups;
+  /// The grid of the queries that share a softmax: of a warpgroup where there
+  /// are any.
+  TileGrid rows;
   TileSoftmax softmax;
 };
 
@@ -72,7 +90,14 @@ void AttentionTiler::run(RewriterBase &rewriter) {
       grid.buildGrid(rewriter, op.getLoc(), heads, {valueDim, valueTile},
                      [&](OpBuilder &builder, const GridPoint &at) {
                        ImplicitLocOpBuilder b(op.getLoc(), builder);
-                       buildBody(b, at);
+                       if (!warpgroups)
+                         return buildBody(b, at, /*warpgroup=*/nullptr);
+                       warpgroups->buildWarpgroups(
+                           b, b.getLoc(), at,
+                           [&](OpBuilder &builder, const Warpgroup &warpgroup) {
+                             ImplicitLocOpBuilder b(op.getLoc(), builder);
+                             buildBody(b, warpgroup.own, &warpgroup);
+                           });
                      });
   noteSchedule(loop, op.getScheduleAttr());
   rewriter.eraseOp(op);
@@ -83,46 +108,49 @@ Value AttentionTiler::buildChunk(ImplicitLocOpBuilder &b, const GridPoint &at,
   return at.channel ? buildChannels(b, whole, at.channel, valueTile) : whole;
 }
 
-void AttentionTiler::buildBody(ImplicitLocOpBuilder &b, const GridPoint &at) {
+void AttentionTiler::buildBody(ImplicitLocOpBuilder &b, const GridPoint &at,
+                               const Warpgroup *warpgroup) {
   int64_t keyHeads =
       cast<MemRefType>(op.getKey().getType()).getDimSize(grid.getRank() + 1);
   int64_t heads =
       cast<MemRefType>(op.getQuery().getType()).getDimSize(grid.getRank() + 1);
   Value keyHead = buildKeyHead(b, at.head, heads, keyHeads);
   Value query =
-      buildQueryTile(b, form, grid, op.getQuery(), at.batch, at.head, at.axes);
+      buildQueryTile(b, form, rows, op.getQuery(), at.batch, at.head, at.axes);
 
-  SmallVector<int64_t> cutAxes = grid.getCutAxes();
   Value ranges;
-  if (!cutAxes.empty())
-    ranges = buildKeyRanges(b, grid, at.axes);
+  if (!grid.getCutAxes().empty())
+    ranges = buildKeyRanges(b, rows, at.axes);
   Value allValues = buildChunk(b, at, op.getValue());
 
   SoftmaxState initial = softmax.buildInitial(b);
   ArrayRef<int64_t> dilation = op.getWindow().getDilation();
-  SmallVector<Value> final = grid.buildKeyLoop(
-      b, b.getLoc(), at.axes, initial.getValues(),
-      [&](OpBuilder &builder, const KeyTile &tile, ValueRange state) {
-        ImplicitLocOpBuilder b(op.getLoc(), builder);
-        auto load = [&](Value source) {
-          return buildTileLoad(b, form.getOperandType(source), source, at.batch,
-                               keyHead, tile.coordinates, grid.getKeyTile(),
-                               dilation, /*transposed=*/false);
-        };
-        Value scores = buildScores(b, form, load(op.getKey()), query);
-        if (op.getBias())
-          scores = buildBias(b, form, grid, scores, op.getBias(), at.head,
-                             at.axes, tile);
-        if (!cutAxes.empty())
-          scores =
-              TileMaskOp::create(b, scores.getType(), scores, ranges,
-                                 tile.positions, tile.inside, grid.getKeyTile(),
-                                 cutAxes, form.isKeyMajor())
-                  .getResult();
-        return softmax
-            .buildStep(b, scores, load(allValues), SoftmaxState::get(state))
-            .getValues();
-      });
+  auto buildStep = [&](OpBuilder &builder, const KeyTile &tile,
+                       ValueRange state) {
+    ImplicitLocOpBuilder b(op.getLoc(), builder);
+    auto load = [&](Value source) {
+      return buildTileLoad(b, form.getOperandType(source), source, at.batch,
+                           keyHead, tile.coordinates, grid.getKeyTile(),
+                           dilation, /*transposed=*/false);
+    };
+    Value scores = buildScores(b, form, load(op.getKey()), query);
+    if (op.getBias())
+      scores = buildBias(b, form, rows, scores, op.getBias(), at.head, at.axes,
+                         tile);
+    for (const KeyTile::Mask &mask : tile.masks)
+      scores = TileMaskOp::create(
+                   b, scores.getType(), scores, ranges, tile.positions,
+                   mask.inside, grid.getKeyTile(), mask.axes, form.isKeyMajor())
+                   .getResult();
+    return softmax
+        .buildStep(b, scores, load(allValues), SoftmaxState::get(state))
+        .getValues();
+  };
+  SmallVector<Value> final =
+      warpgroup ? warpgroups->buildKeyLoop(b, b.getLoc(), *warpgroup,
+                                           initial.getValues(), buildStep)
+                : grid.buildKeyLoop(b, b.getLoc(), at.axes, initial.getValues(),
+                                    buildStep);
   SoftmaxState state = SoftmaxState::get(final);
   if (op.getAdditionalKey())
     state = buildAdditionalKeys(b, at, keyHead, query, state);
@@ -179,13 +207,13 @@ void AttentionTiler::buildResults(ImplicitLocOpBuilder &b, const GridPoint &at,
       getValues(b, b.getLoc(), at.axes, &AxisTile::queryAt);
   ArrayRef<int64_t> dilation = op.getWindow().getDilation();
   TileStoreOp::create(b, output, buildChunk(b, at, op.getOutput()), at.batch,
-                      at.head, first, grid.getQueryTile(), dilation,
+                      at.head, first, rows.getQueryTile(), dilation,
                       /*transposed=*/form.isKeyMajor());
   if (!op.getLse())
     return;
   // Every chunk of channels stores the same.
   TileStoreOp::create(b, softmax.buildLse(b, state), op.getLse(), at.batch,
-                      at.head, first, grid.getQueryTile(), dilation,
+                      at.head, first, rows.getQueryTile(), dilation,
                       /*transposed=*/false);
 }
 
@@ -196,6 +224,9 @@ static LogicalResult checkTileable(AttentionOp op) {
   if (!op.getSchedule())
     return op.emitOpError(
         "has no schedule; run na-select-schedule before na-tile-and-fuse");
+  if (op.getSchedule()->isForGPU() &&
+      !op.getSchedule()->getWarpgroupTile().empty())
+    return checkWarpgroups(op, *op.getSchedule());
   return success();
 }
 

@@ -45,20 +45,29 @@ int64_t TileGrid::getNumQueries() const { return llvm::product_of(queryTile); }
 
 int64_t TileGrid::getNumKeys() const { return llvm::product_of(keyTile); }
 
+/// Whether `holds` for a size that a residue class of the axis can have; true
+/// where that is not known.
+static bool canHold(TypedValue<MemRefType> tokens, int64_t dim,
+                    int64_t dilation, function_ref<bool(int64_t size)> holds) {
+  int64_t length = tokens.getType().getDimSize(dim);
+  return ShapedType::isDynamic(length) || holds(length / dilation) ||
+         (length % dilation != 0 && holds(length / dilation + 1));
+}
+
+bool TileGrid::canDiffer(int64_t i) const {
+  window::Axis axis = window.getAxis(i);
+  return canHold(tokens, i + 1, axis.dilation, [&](int64_t size) {
+    return window::canCut(axis, size, queryTile[i]);
+  });
+}
+
 SmallVector<int64_t> TileGrid::getCutAxes() const {
   SmallVector<int64_t> cut;
   for (int64_t i = 0; i < getRank(); ++i) {
     window::Axis axis = window.getAxis(i);
-    int64_t length = tokens.getType().getDimSize(i + 1);
-    auto needsMask = [&](int64_t size) {
-      // Where the span equals the interior it is one window long; a key tile
-      // that runs past its end still needs the bound.
-      return window::canCut(axis, size, queryTile[i]) ||
-             axis.window % keyTile[i] != 0;
-    };
-    if (ShapedType::isDynamic(length) || axis.causal ||
-        needsMask(length / axis.dilation) ||
-        (length % axis.dilation != 0 && needsMask(length / axis.dilation + 1)))
+    // Where the span equals the interior it is one window long; a key tile that
+    // runs past its end still needs the bound.
+    if (axis.causal || canDiffer(i) || axis.window % keyTile[i] != 0)
       cut.push_back(i);
   }
   return cut;
@@ -76,7 +85,12 @@ AxisTile TileGrid::buildAxis(OpBuilder &builder, Location loc, int64_t i,
                          /*nonNegative=*/true);
   }
   IndexValue size = window::classSize(axis, length, residue);
-  IndexValue queryPos = tile * queryTile[i];
+  return buildTile(i, size, residue, tile * queryTile[i]);
+}
+
+AxisTile TileGrid::buildTile(int64_t i, IndexValue size, IndexValue residue,
+                             IndexValue queryPos) const {
+  window::Axis axis = window.getAxis(i);
   // The last tile of a class that is one token smaller than the largest may
   // hold no query at all: it then takes the class's last query, whose keys
   // exist, and stores nothing.
@@ -133,13 +147,69 @@ scf::ForallOp TileGrid::buildGrid(
   return forall;
 }
 
+IndexValue mlir::na::countKeyTiles(OpBuilder &builder, Location loc,
+                                   ArrayRef<AxisTile> axes) {
+  IndexValue total(builder, loc, 1);
+  for (const AxisTile &axis : axes)
+    total = total * rebind(builder, loc, axis.keyTiles);
+  return total;
+}
+
+SmallVector<IndexValue> mlir::na::splitKeyTile(OpBuilder &builder, Location loc,
+                                               Value number,
+                                               ArrayRef<AxisTile> axes,
+                                               ArrayRef<int64_t> order) {
+  SmallVector<IndexValue> steps(axes.size(), IndexValue(builder, loc, 0));
+  Value rest = number;
+  for (int64_t i : llvm::reverse(order)) {
+    Value step = rest;
+    if (i != order.front()) {
+      Value count = rebind(builder, loc, axes[i].keyTiles).getValue();
+      step = builder.createOrFold<arith::RemUIOp>(loc, rest, count);
+      rest = builder.createOrFold<arith::DivUIOp>(loc, rest, count);
+    }
+    steps[i] = IndexValue(builder, loc, step, /*nonNegative=*/true);
+  }
+  return steps;
+}
+
+KeyTile TileGrid::buildKeyTile(OpBuilder &builder, Location loc,
+                               ArrayRef<AxisTile> axes,
+                               ArrayRef<IndexValue> steps) const {
+  KeyTile tile;
+  SmallVector<IndexValue> positions;
+  for (int64_t i = getRank() - 1; i >= 0; --i)
+    positions.push_back(rebind(builder, loc, axes[i].span.begin) +
+                        steps[i] * keyTile[i]);
+  std::reverse(positions.begin(), positions.end());
+  for (int64_t i = 0; i < getRank(); ++i) {
+    tile.positions.push_back(positions[i].getValue());
+    tile.coordinates.push_back((rebind(builder, loc, axes[i].residue) +
+                                positions[i] * window.getAxis(i).dilation)
+                                   .getValue());
+  }
+  return tile;
+}
+
+Value TileGrid::buildInside(OpBuilder &builder, Location loc, int64_t i,
+                            const AxisTile &tile,
+                            const KeyTile &keyTile) const {
+  IndexValue begin(builder, loc, keyTile.positions[i]);
+  Value begins = arith::CmpIOp::create(
+      builder, loc, arith::CmpIPredicate::sge, begin.getValue(),
+      rebind(builder, loc, tile.interior.begin).getValue());
+  Value ends =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sle,
+                            (begin + this->keyTile[i]).getValue(),
+                            rebind(builder, loc, tile.interior.end).getValue());
+  return arith::AndIOp::create(builder, loc, begins, ends);
+}
+
 SmallVector<Value> TileGrid::buildKeyLoop(
     OpBuilder &builder, Location loc, ArrayRef<AxisTile> axes, ValueRange state,
     function_ref<SmallVector<Value>(OpBuilder &, const KeyTile &, ValueRange)>
         body) const {
-  IndexValue total(builder, loc, 1);
-  for (const AxisTile &axis : axes)
-    total = total * rebind(builder, loc, axis.keyTiles);
+  IndexValue total = countKeyTiles(builder, loc, axes);
   SmallVector<int64_t> cutAxes = getCutAxes();
 
   Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
@@ -149,42 +219,19 @@ SmallVector<Value> TileGrid::buildKeyLoop(
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
 
-  // The last axis varies fastest.
-  KeyTile tile;
-  SmallVector<IndexValue> positions;
-  Value rest = loop.getInductionVar();
-  for (int64_t i = getRank() - 1; i >= 0; --i) {
-    Value index = rest;
-    if (i > 0) {
-      Value count = rebind(builder, loc, axes[i].keyTiles).getValue();
-      index = builder.createOrFold<arith::RemUIOp>(loc, rest, count);
-      rest = builder.createOrFold<arith::DivUIOp>(loc, rest, count);
-    }
-    IndexValue step(builder, loc, index, /*nonNegative=*/true);
-    positions.push_back(rebind(builder, loc, axes[i].span.begin) +
-                        step * keyTile[i]);
-  }
-  std::reverse(positions.begin(), positions.end());
-  for (int64_t i = 0; i < getRank(); ++i) {
-    tile.positions.push_back(positions[i].getValue());
-    tile.coordinates.push_back((rebind(builder, loc, axes[i].residue) +
-                                positions[i] * window.getAxis(i).dilation)
-                                   .getValue());
-  }
+  SmallVector<int64_t> order = llvm::to_vector(llvm::seq(getRank()));
+  KeyTile tile = buildKeyTile(
+      builder, loc, axes,
+      splitKeyTile(builder, loc, loop.getInductionVar(), axes, order));
+  Value inside;
   for (int64_t i : cutAxes) {
-    Value begins = arith::CmpIOp::create(
-        builder, loc, arith::CmpIPredicate::sge, positions[i].getValue(),
-        rebind(builder, loc, axes[i].interior.begin).getValue());
-    Value ends = arith::CmpIOp::create(
-        builder, loc, arith::CmpIPredicate::sle,
-        (positions[i] + keyTile[i]).getValue(),
-        rebind(builder, loc, axes[i].interior.end).getValue());
-    Value inside = arith::AndIOp::create(builder, loc, begins, ends);
-    tile.inside = tile.inside
-                      ? arith::AndIOp::create(builder, loc, tile.inside, inside)
-                            .getResult()
-                      : inside;
+    Value insideAxis = buildInside(builder, loc, i, axes[i], tile);
+    inside = inside ? arith::AndIOp::create(builder, loc, inside, insideAxis)
+                          .getResult()
+                    : insideAxis;
   }
+  if (inside)
+    tile.masks.push_back({cutAxes, inside});
   SmallVector<Value> next = body(builder, tile, loop.getRegionIterArgs());
   // A loop without carried values has a terminator already.
   if (!state.empty())

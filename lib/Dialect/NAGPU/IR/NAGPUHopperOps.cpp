@@ -7,6 +7,7 @@
 
 #include "na/Dialect/NAGPU/IR/NAGPU.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -129,8 +130,111 @@ LogicalResult AdvanceOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
+// Mailboxes in shared memory
+//===----------------------------------------------------------------------===//
+
+LogicalResult MailboxAllocOp::verify() {
+  if (RolesOp::getEnclosing(*this))
+    return emitOpError() << "is in nagpu.roles, expected it before";
+  std::optional<int64_t> offset = getOffset();
+  if (offset && (*offset < 0 || *offset % MailboxType::rowBytes != 0))
+    return emitOpError() << "'offset' is " << *offset
+                         << ", expected a multiple of " << MailboxType::rowBytes
+                         << " from 0 on";
+  return success();
+}
+
+static LogicalResult verifyMailRow(Operation *op, MailboxType type, Value slot,
+                                   Value reader) {
+  return failure(
+      failed(verifyConstant(op, "slot", slot, 0, type.getSlots() - 1)) ||
+      failed(verifyConstant(op, "reader", reader, 0, type.getReaders() - 1)));
+}
+
+LogicalResult MailboxPutOp::verify() {
+  MailboxType type = getBox().getType();
+  if (failed(verifyInProducer(*this)))
+    return failure();
+  if (int64_t(getWords().size()) != type.getWords())
+    return emitOpError() << "has " << getWords().size() << " words, expected "
+                         << type.getWords();
+  return verifyMailRow(*this, type, getSlot(), getReader());
+}
+
+LogicalResult MailboxGetOp::inferReturnTypes(
+    MLIRContext *context, std::optional<Location> location, ValueRange operands,
+    DictionaryAttr attributes, OpaqueProperties properties, RegionRange regions,
+    SmallVectorImpl<Type> &types) {
+  if (operands.empty())
+    return failure();
+  auto type = dyn_cast<MailboxType>(operands.front().getType());
+  if (!type)
+    return failure();
+  types.assign(type.getWords(), IntegerType::get(context, 32));
+  return success();
+}
+
+LogicalResult MailboxGetOp::verify() {
+  return verifyMailRow(*this, getBox().getType(), getSlot(), getReader());
+}
+
+//===----------------------------------------------------------------------===//
 // Tensor memory accelerator
 //===----------------------------------------------------------------------===//
+
+LogicalResult TensorMapOp::verify() {
+  MemRefType source = getSource().getType();
+  TensorMapType map = getResult().getType();
+  if ((*this)->getParentOfType<gpu::LaunchOp>() ||
+      (*this)->getParentOfType<gpu::GPUFuncOp>())
+    return emitOpError() << "is in a kernel, expected it on the host";
+  int64_t rank = source.getRank();
+  int64_t mapRank = map.getShape().size();
+  if (rank != mapRank + 1)
+    return emitOpError() << "'source' has rank " << rank << ", expected "
+                         << mapRank + 1
+                         << " (that of the box, with heads and channels apart)";
+  if (source.getElementType() != map.getElementType())
+    return emitOpError() << "'source' has element type "
+                         << source.getElementType() << ", expected "
+                         << map.getElementType() << " as in 'result'";
+  int64_t channels = source.getDimSize(rank - 1);
+  if (ShapedType::isDynamic(channels))
+    return emitOpError() << "'source' dimension " << rank - 1
+                         << " (channels) is dynamic, expected a static size";
+  if (channels % map.getShape().back() != 0)
+    return emitOpError() << "'source' dimension " << rank - 1
+                         << " (channels) is " << channels
+                         << ", expected a multiple of " << map.getShape().back()
+                         << ", the channels of a box";
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (failed(source.getStridesAndOffset(strides, offset)))
+    return emitOpError() << "'source' is " << source
+                         << ", expected a strided layout";
+  if (strides[rank - 1] != 1)
+    return emitOpError() << "'source' has stride "
+                         << (ShapedType::isDynamic(strides[rank - 1])
+                                 ? "?"
+                                 : Twine(strides[rank - 1]).str())
+                         << " between channels, expected 1";
+  // How far a head of its own is from the next does not matter.
+  int64_t headStride = strides[rank - 2];
+  if (source.getDimSize(rank - 2) != 1 && !ShapedType::isDynamic(headStride) &&
+      headStride != channels)
+    return emitOpError() << "'source' has stride " << headStride
+                         << " between heads, expected " << channels
+                         << ", its channels";
+  // The unit of the TMA is 16 bytes.
+  int64_t unit = 16 / (source.getElementTypeBitWidth() / 8);
+  for (int64_t dim = 0; dim < rank - 2; ++dim)
+    if (!ShapedType::isDynamic(strides[dim]) && strides[dim] % unit != 0)
+      return emitOpError() << "'source' has stride " << strides[dim]
+                           << " in dimension " << dim
+                           << ", expected a multiple of " << unit
+                           << " (16 bytes)";
+  return success();
+}
 
 LogicalResult TmaLoadOp::verify() {
   return failure(failed(verifyInProducer(*this)) ||

@@ -267,7 +267,7 @@ int64_t SharedType::getSlotBytes() const {
 }
 
 //===----------------------------------------------------------------------===//
-// TensorMapType and BarrierType
+// TensorMapType, BarrierType and MailboxType
 //===----------------------------------------------------------------------===//
 
 Type TensorMapType::parse(AsmParser &parser) {
@@ -315,5 +315,41 @@ LogicalResult BarrierType::verify(function_ref<InFlightDiagnostic()> emitError,
                                   int64_t slots) {
   if (slots < 1 || slots > 256)
     return emitError() << "barrier: " << slots << " slots, expected 1 to 256";
+  return success();
+}
+
+Type MailboxType::parse(AsmParser &parser) {
+  SmallVector<int64_t> shape;
+  SMLoc location = parser.getCurrentLocation();
+  if (parser.parseLess() ||
+      parser.parseDimensionList(shape, /*allowDynamic=*/false,
+                                /*withTrailingX=*/false) ||
+      parser.parseGreater())
+    return {};
+  if (shape.size() != 3) {
+    parser.emitError(location, "mailbox: expected slots, readers and words, "
+                               "got ")
+        << shape.size() << " sizes";
+    return {};
+  }
+  return MailboxType::getChecked([&] { return parser.emitError(location); },
+                                 parser.getContext(), shape[0], shape[1],
+                                 shape[2]);
+}
+
+void MailboxType::print(AsmPrinter &printer) const {
+  printer << '<' << getSlots() << 'x' << getReaders() << 'x' << getWords()
+          << '>';
+}
+
+LogicalResult MailboxType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                  int64_t slots, int64_t readers,
+                                  int64_t words) {
+  if (slots < 1 || slots > 256)
+    return emitError() << "mailbox: " << slots << " slots, expected 1 to 256";
+  if (readers < 1 || readers > 7)
+    return emitError() << "mailbox: " << readers << " readers, expected 1 to 7";
+  if (words < 1 || words > 4)
+    return emitError() << "mailbox: " << words << " words, expected 1 to 4";
   return success();
 }

@@ -12,9 +12,11 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <limits>
+#include <tuple>
 
 namespace mlir::nagpu {
 #define GEN_PASS_DEF_NAGPUASSIGNSHAREDMEMORY
@@ -48,15 +50,38 @@ static void assignSwizzle(gpu::LaunchOp launch) {
 }
 
 namespace {
-/// Where a tile lies, and between which operations of the launch it is used.
+/// Where a tile, a ring of barriers or a mailbox lies, and between which
+/// operations of the launch it is used.
 struct Allocation {
-  AllocOp op;
+  Operation *op;
   /// Position among the allocations of the kernel.
   size_t number;
+  int64_t bytes, alignment;
   Operation *first = nullptr, *last = nullptr;
   int64_t begin = 0, end = 0;
 };
 } // namespace
+
+/// The number of bytes that `op` allocates and their alignment; no bytes if it
+/// allocates none.
+static std::pair<int64_t, int64_t> getMemory(Operation *op) {
+  if (auto alloc = dyn_cast<AllocOp>(op)) {
+    SharedType type = alloc.getResult().getType();
+    return {type.getBytes(), type.getAlignment()};
+  }
+  if (auto barrier = dyn_cast<MBarrierInitOp>(op))
+    return {barrier.getResult().getType().getBytes(), BarrierType::slotBytes};
+  if (auto box = dyn_cast<MailboxAllocOp>(op))
+    return {box.getResult().getType().getBytes(), MailboxType::rowBytes};
+  return {0, 0};
+}
+
+static void setOffset(Operation *op, int64_t offset) {
+  auto attribute = Builder(op).getI64IntegerAttr(offset);
+  llvm::TypeSwitch<Operation *>(op)
+      .Case<AllocOp, MBarrierInitOp, MailboxAllocOp>(
+          [&](auto allocation) { allocation.setOffsetAttr(attribute); });
+}
 
 /// Notes the uses of `value` and of what names the same memory.
 static void collectUses(Value value, Block *body, Allocation &allocation) {
@@ -82,27 +107,41 @@ static void collectUses(Value value, Block *body, Allocation &allocation) {
 static int64_t assignOffsets(gpu::LaunchOp launch) {
   Block *body = &launch.getBody().front();
   SmallVector<Allocation> allocations;
-  SmallVector<AllocOp> allocs;
-  launch.walk([&](AllocOp op) { allocs.push_back(op); });
-  for (AllocOp op : allocs) {
-    Allocation allocation;
-    allocation.op = op;
-    allocation.number = allocations.size();
-    collectUses(op.getResult(), body, allocation);
-    if (!allocation.first)
-      op.erase();
-    else
-      allocations.push_back(allocation);
+  SmallVector<Operation *> ops;
+  bool hasRoles = false;
+  launch.walk([&](Operation *op) {
+    hasRoles |= isa<RolesOp>(op);
+    if (getMemory(op).first > 0)
+      ops.push_back(op);
+  });
+  for (Operation *op : ops) {
+    if (op->use_empty()) {
+      op->erase();
+      continue;
+    }
+    auto [bytes, alignment] = getMemory(op);
+    Allocation allocation{op, allocations.size(), bytes, alignment};
+    if (hasRoles || !isa<AllocOp>(op)) {
+      // Roles do not meet in a barrier behind which a place were free, and what
+      // barriers and mailboxes hold outlives the operations that use them.
+      allocation.first = &body->front();
+      allocation.last = body->getTerminator();
+    } else {
+      collectUses(op->getResult(0), body, allocation);
+    }
+    allocations.push_back(allocation);
   }
   llvm::sort(allocations, [](const Allocation &a, const Allocation &b) {
-    return a.first == b.first ? a.number < b.number
-                              : a.first->isBeforeInBlock(b.first);
+    if (a.first != b.first)
+      return a.first->isBeforeInBlock(b.first);
+    // The coarsest alignment first, so that nothing is lost between them.
+    return std::tuple(-a.alignment, a.number) <
+           std::tuple(-b.alignment, b.number);
   });
   int64_t total = 0;
   for (size_t i = 0; i < allocations.size(); ++i) {
     Allocation &current = allocations[i];
-    auto type = cast<SharedType>(current.op.getType());
-    int64_t bytes = type.getBytes();
+    int64_t bytes = current.bytes;
     auto overlaps = [&](const Allocation &other) {
       return current.begin < other.end && other.begin < current.begin + bytes;
     };
@@ -117,18 +156,19 @@ static int64_t assignOffsets(gpu::LaunchOp launch) {
       moved = false;
       for (const Allocation &other : placed)
         if (isLive(other) && overlaps(other)) {
-          current.begin = llvm::alignTo(other.end, type.getAlignment());
+          current.begin = llvm::alignTo(other.end, current.alignment);
           moved = true;
         }
     }
     current.end = current.begin + bytes;
     total = std::max(total, current.end);
-    OpBuilder builder(current.first);
-    current.op.setOffsetAttr(builder.getI64IntegerAttr(current.begin));
+    setOffset(current.op, current.begin);
     if (llvm::any_of(placed, [&](const Allocation &other) {
           return !isLive(other) && overlaps(other);
-        }))
+        })) {
+      OpBuilder builder(current.first);
       BarrierOp::create(builder, current.first->getLoc());
+    }
   }
   return total;
 }
@@ -148,7 +188,12 @@ struct AssignSharedMemory
     int64_t most =
         limit > 0 ? int64_t(limit) : std::numeric_limits<int32_t>::max();
     WalkResult result = getOperation()->walk([&](gpu::LaunchOp launch) {
-      bool uses = launch.walk([](AllocOp) { return WalkResult::interrupt(); })
+      bool uses = launch
+                      .walk([](Operation *op) {
+                        return getMemory(op).first > 0
+                                   ? WalkResult::interrupt()
+                                   : WalkResult::advance();
+                      })
                       .wasInterrupted();
       if (!uses)
         return WalkResult::advance();
@@ -159,7 +204,7 @@ struct AssignSharedMemory
       assignSwizzle(launch);
       int64_t bytes = assignOffsets(launch);
       if (bytes > most) {
-        launch.emitError("nagpu-assign-shared-memory: the tiles take ")
+        launch.emitError("nagpu-assign-shared-memory: the kernel takes ")
             << bytes << " bytes of shared memory, but a CTA can have " << most;
         return WalkResult::interrupt();
       }

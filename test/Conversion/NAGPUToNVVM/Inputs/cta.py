@@ -71,9 +71,9 @@ def unsigned(x, kind):
 
 
 class Op:
-    def __init__(self, name, results, operands, attrs):
+    def __init__(self, name, results, operands, attrs, line):
         self.name, self.results, self.operands = name, results, operands
-        self.attrs, self.regions = attrs, []
+        self.attrs, self.regions, self.line = attrs, [], line
         self.types, self.result_types = [], []
 
 
@@ -116,7 +116,7 @@ def parse(text):
     blocks = [top[0]]  # innermost open block last
     stack = []
     arguments = {}
-    for line in text.splitlines():
+    for number, line in enumerate(text.splitlines(), 1):
         line = line.strip()
         if not line:
             continue
@@ -130,7 +130,9 @@ def parse(text):
             stack[-1].regions.append(blocks[-1])
             continue
         if line.startswith("})"):
-            set_types(stack.pop(), line)
+            op = stack.pop()
+            op.attrs += line
+            set_types(op, line)
             blocks.pop()
             continue
         match = LINE.match(line)
@@ -143,7 +145,8 @@ def parse(text):
             elif name:
                 results.append(name)
         op = Op(match[2], results,
-                [x.strip() for x in match[3].split(",") if x.strip()], match[4])
+                [x.strip() for x in match[3].split(",") if x.strip()], match[4],
+                number)
         blocks[-1].append(op)
         if line.endswith("({"):
             stack.append(op)

@@ -89,7 +89,7 @@ def NA_ScheduleAttr : AttrDef<NA_Dialect, "Schedule"> {
     | `target` | what the schedule is made for: `cpu`, or a chip such as `sm_90a`; `naive`: not to be tiled |
     | `query_tile` | queries of one tile of the grid, per axis |
     | `key_tile` | keys of one step of the loop over keys, per axis |
-    | `warpgroup_tile` | the part of `query_tile` that one warpgroup owns (GPU; empty: all) |
+    | `warpgroup_tile` | the part of `query_tile` that one warpgroup owns (GPU; empty: there are no warpgroups with queries of their own) |
     | `stages` | depth of the key/value pipeline (GPU; 0: chosen by the pass) |
     | `warps` | warps of a thread block, each of which owns as many queries (GPU; 0: chosen by the pass) |
     | `value_tile` | channels of the values that one iteration of the grid works on (GPU; 0: all, up to 256) |

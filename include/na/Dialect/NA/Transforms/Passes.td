@@ -17,7 +17,7 @@ def NASelectSchedule : Pass<"na-select-schedule"> {
     has none. The tiles are those that the cost model of
     `na/Schedule/CostModel.h`, or for a GPU `na/Schedule/GpuCostModel.h`,
     expects to be fastest on the target; `query-tile` and `key-tile` override
-    it. For a GPU the model also chooses warps, stages and, where it pays, a
+    it, with `warpgroup-tile` beside them for `na.attention`. For a GPU the model also chooses warps, stages and, where it pays, a
     tile of the values' channels. With `explain`, each choice is reported as a
     remark with its predicted work and waste.
 
@@ -45,7 +45,8 @@ def NASelectSchedule : Pass<"na-select-schedule"> {
     ```
 
     Errors: an unknown target; a tile with another number of axes than the
-    window of an operation, or outside the limits of `#na.schedule`.
+    window of an operation, or outside the limits of `#na.schedule`;
+    `warpgroup-tile` without the other tiles.
   }];
   let options = [
     Option<"target", "target", "std::string", "\"cpu\"",
@@ -54,6 +55,9 @@ def NASelectSchedule : Pass<"na-select-schedule"> {
                "Query tile per axis, instead of the model's">,
     ListOption<"keyTile", "key-tile", "int64_t",
                "Key tile per axis, instead of the model's">,
+    ListOption<"warpgroupTile", "warpgroup-tile", "int64_t",
+               "Part of the query tile that a warpgroup of a fused kernel owns, "
+               "per axis; needs query-tile and key-tile">,
     Option<"explain", "explain", "bool", "false",
            "Report every choice as a remark">
   ];
@@ -87,9 +91,18 @@ def NATileAndFuse : Pass<"na-tile-and-fuse"> {
     Both forms are the same function and run on a CPU. The grid of the GPU form
     keeps the schedule as its attribute `na.schedule`.
 
-    Operations with dynamic heads,
-    head dim or value dim, or with an axis of more than 2^30 tokens in a residue
-    class, are left for `convert-na-to-loops`, with a remark.
+    With a `warpgroup_tile` an iteration of the grid is that of a CTA, and its
+    queries belong to one to three warpgroups, side by side on one axis. They
+    are an inner `scf.forall`, mapped to `#gpu.warpgroup<x>`. All warpgroups
+    walk the key tiles of the CTA's span, but each has a span and an interior
+    of its own: an `scf.if` leaves out the tiles that it does not need, unless
+    the spans cannot differ, and each cut axis has a mask of its own. The axis
+    of the warpgroups varies fastest, and with two of them the tiles that only
+    one needs alternate with those that only the other needs.
+
+    Operations with dynamic heads, head dim or value dim, or with an axis of
+    more than 2^30 tokens in a residue class, are left for
+    `convert-na-to-loops`, with a remark.
 
     Example, with arithmetic and types left out:
 
@@ -127,10 +140,39 @@ def NATileAndFuse : Pass<"na-tile-and-fuse"> {
     }
     ```
 
-    Errors: `na.attention` on tensors (bufferize first); no schedule.
+    Two warpgroups, on `memref<2x64x4x128xbf16>` with `query_tile = [32]` and
+    `warpgroup_tile = [16]`:
+
+    ```mlir
+    scf.forall (%b, %h, %tile) in (2, 4, 2) {
+      // %cta = 32 * %tile; %begin, %key_tiles: the span of 32 queries
+      scf.forall (%g) in (2) {
+        // %at = %cta + 16 * %g; the warpgroup's span and interior
+        %q0 = na.tile.load %q[%b, %h] at(%at) box [16] .. -> tensor<16x128xbf16>
+        %ranges = na.tile.windows <size = [5]> at(%at) sizes(%c64) box [16] ..
+        %r:3 = scf.for %n = %c0 to %key_tiles step %c1
+            iter_args(%acc = %zeros, %max = %minus_infinities, %sum = %zeros) {
+          // %key, %needed, %inside: from %n
+          %next:3 = scf.if %needed -> .. {
+            ..
+          } else {
+            scf.yield %acc, %max, %sum
+          }
+          scf.yield %next#0, %next#1, %next#2
+        }
+        ..
+        na.tile.store %result into %o[%b, %h] at(%at) box [16] ..
+      } {mapping = [#gpu.warpgroup<x>]}
+    }
+    ```
+
+    Errors: `na.attention` on tensors (bufferize first); no schedule; a
+    `warpgroup_tile` that splits the query tile on two axes or into more than
+    three parts.
   }];
   let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
+    "::mlir::linalg::LinalgDialect",
     "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
     "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"
   ];

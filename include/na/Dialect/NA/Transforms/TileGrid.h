@@ -37,10 +37,14 @@ struct AxisTile {
 
 /// One key tile: first position and coordinate per axis.
 struct KeyTile {
+  /// Axes to mask unless the tile lies in the interior (i1) on all of them.
+  struct Mask {
+    SmallVector<int64_t> axes;
+    Value inside;
+  };
   SmallVector<Value> positions, coordinates;
-  /// Whether the tile lies in the interior (i1); null where no axis can be
-  /// cut, so that nothing is ever masked.
-  Value inside;
+  /// Empty where no axis can be cut, so that nothing is ever masked.
+  SmallVector<Mask> masks;
 };
 
 /// One iteration of the parallel loop.
@@ -70,8 +74,12 @@ public:
   WindowAttr getWindow() const { return window; }
   ArrayRef<int64_t> getQueryTile() const { return queryTile; }
   ArrayRef<int64_t> getKeyTile() const { return keyTile; }
+  TypedValue<MemRefType> getTokens() const { return tokens; }
   int64_t getNumQueries() const;
   int64_t getNumKeys() const;
+
+  /// Whether queries of one tile can see different keys on the axis.
+  bool canDiffer(int64_t axis) const;
 
   /// The axes on which a key tile can hold keys that some query of its query
   /// tile does not see. On the others nothing is masked.
@@ -84,6 +92,20 @@ public:
   scf::ForallOp
   buildGrid(OpBuilder &builder, Location loc, int64_t heads, ValueChunks values,
             function_ref<void(OpBuilder &, const GridPoint &)> body) const;
+
+  /// The tile whose first query is at `queryPos` of a residue class.
+  AxisTile buildTile(int64_t axis, IndexValue size, IndexValue residue,
+                     IndexValue queryPos) const;
+
+  /// The key tile that is `steps` tiles after the first one of `axes`, axis by
+  /// axis, without its masks.
+  KeyTile buildKeyTile(OpBuilder &builder, Location loc,
+                       ArrayRef<AxisTile> axes,
+                       ArrayRef<IndexValue> steps) const;
+
+  /// Whether a key tile lies in the interior of the query tile `tile` (i1).
+  Value buildInside(OpBuilder &builder, Location loc, int64_t axis,
+                    const AxisTile &tile, const KeyTile &keyTile) const;
 
   /// Builds the loop over the key tiles of a query tile, which carries
   /// `state`; `body` returns the new state.
@@ -102,6 +124,16 @@ private:
   SmallVector<int64_t> queryTile, keyTile;
   TypedValue<MemRefType> tokens;
 };
+
+/// The number of key tiles of a query tile.
+IndexValue countKeyTiles(OpBuilder &builder, Location loc,
+                         ArrayRef<AxisTile> axes);
+
+/// Takes the number of a key tile apart into one number per axis. The last axis
+/// of `order`, which names every axis once, varies fastest.
+SmallVector<IndexValue> splitKeyTile(OpBuilder &builder, Location loc,
+                                     Value number, ArrayRef<AxisTile> axes,
+                                     ArrayRef<int64_t> order);
 
 /// Keeps a schedule that is for a GPU on the loop over the grid, where the
 /// passes on kernels find warps and stages.

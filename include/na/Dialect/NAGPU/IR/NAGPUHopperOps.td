@@ -58,6 +58,28 @@ def NAGPU_BarrierType : NAGPU_Type<"Barrier", "barrier"> {
   let parameters = (ins "int64_t":$slots);
   let assemblyFormat = "`<` $slots `>`";
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    static constexpr int64_t slotBytes = 8;
+    int64_t getBytes() const { return getSlots() * slotBytes; }
+  }];
+}
+
+def NAGPU_MailboxType : NAGPU_Type<"Mailbox", "mailbox"> {
+  let summary = "Words that a producer leaves for the consumers";
+  let description = [{
+    `!nagpu.mailbox<SxGxW>`: for each of `S` slots and `G` readers, `W` words of
+    32 bits, 1 to 4, in a row of 16 bytes of shared memory. A producer writes
+    what the consumers have to know of the tile in a slot of a ring (where it
+    lies, who needs it); the barrier that says that the slot is full covers the
+    words too.
+  }];
+  let parameters = (ins "int64_t":$slots, "int64_t":$readers, "int64_t":$words);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    static constexpr int64_t rowBytes = 16;
+    int64_t getBytes() const { return getSlots() * getReaders() * rowBytes; }
+  }];
 }
 
 //===----------------------------------------------------------------------===//
@@ -161,8 +183,100 @@ def NAGPU_AdvanceOp : NAGPU_Op<"advance", [Pure]> {
 }
 
 //===----------------------------------------------------------------------===//
+// Mailboxes in shared memory
+//===----------------------------------------------------------------------===//
+
+def NAGPU_MailboxAllocOp : NAGPU_Op<"mailbox_alloc",
+    [MemoryEffects<[MemAlloc, MemRead, MemWrite]>]> {
+  let summary = "A mailbox in the CTA's shared memory";
+  let description = [{
+    Its words are not initialised. `offset` is the byte in the kernel's dynamic
+    shared memory, set by `nagpu-assign-shared-memory`.
+
+    Example:
+
+    ```mlir
+    %box = nagpu.mailbox_alloc {offset = 98560 : i64} : !nagpu.mailbox<2x2x4>
+    ```
+  }];
+  let arguments = (ins OptionalAttr<I64Attr>:$offset);
+  let results = (outs NAGPU_MailboxType:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def NAGPU_MailboxPutOp : NAGPU_Op<"mailbox_put",
+    [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Writes the words of a slot for a reader";
+  let description = [{
+    Executed by a producer of `nagpu.roles`, when the slot is free. Its next
+    `nagpu.mbarrier_expect_tx` (or `nagpu.mbarrier_arrive`) publishes the words
+    to those who wait for that barrier.
+
+    Example:
+
+    ```mlir
+    nagpu.mailbox_put %box[%slot, %reader] %x, %flags : !nagpu.mailbox<2x2x2>
+    ```
+  }];
+  let arguments = (ins NAGPU_MailboxType:$box, Index:$slot, Index:$reader,
+                       Variadic<I32>:$words);
+  let assemblyFormat = [{
+    $box `[` $slot `,` $reader `]` $words attr-dict `:` type($box)
+  }];
+  let hasVerifier = 1;
+}
+
+def NAGPU_MailboxGetOp : NAGPU_Op<"mailbox_get",
+    [MemoryEffects<[MemRead]>,
+     DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+  let summary = "Reads the words of a slot for a reader";
+  let description = [{
+    Behind the wait for the barrier that publishes them, and before the slot is
+    freed. All threads of a warp read the same words.
+
+    Example:
+
+    ```mlir
+    %words:2 = nagpu.mailbox_get %box[%slot, %reader] : !nagpu.mailbox<2x2x2>
+    ```
+  }];
+  let arguments = (ins NAGPU_MailboxType:$box, Index:$slot, Index:$reader);
+  let results = (outs Variadic<I32>:$words);
+  let assemblyFormat = [{
+    $box `[` $slot `,` $reader `]` attr-dict `:` type($box)
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
 // Tensor memory accelerator
 //===----------------------------------------------------------------------===//
+
+def NAGPU_TensorMapOp : NAGPU_Op<"tensor_map", [Pure]> {
+  let summary = "Encodes how the TMA reads boxes of a tensor";
+  let description = [{
+    Executed by the host, before the `gpu.launch` that uses the result, which
+    becomes a parameter by value of the kernel. `source` is `[B, X.., H, D]`
+    in device memory; heads and channels are one dimension of the map, so heads
+    must be `D` elements apart, and a box is of one head: its channels divide
+    `D`. The address and the other strides must be multiples of 16 bytes; what
+    only the run time knows of that is checked there.
+
+    Example: boxes of 192 tokens and half the channels:
+
+    ```mlir
+    %map = nagpu.tensor_map %k : memref<?x30x48x80x24x128xbf16>
+      -> !nagpu.tensor_map<1x2x8x12x64xbf16, tma128>
+    ```
+  }];
+  let arguments = (ins MemRefOf<[F16, BF16]>:$source);
+  let results = (outs NAGPU_TensorMapType:$result);
+  let assemblyFormat = [{
+    $source attr-dict `:` type($source) `->` qualified(type($result))
+  }];
+  let hasVerifier = 1;
+}
 
 def NAGPU_TmaLoadOp : NAGPU_Op<"tma_load",
     [MemoryEffects<[MemRead, MemWrite]>]> {

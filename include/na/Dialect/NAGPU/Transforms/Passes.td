@@ -108,14 +108,72 @@ def NAGPUExpandPipeline : Pass<"nagpu-expand-pipeline"> {
     "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+def NAGPUSpecializeWarps : Pass<"nagpu-specialize-warps"> {
+  let summary = "Divide a kernel into producer warps and consumer warpgroups";
+  let description = [{
+    Turns the loop over warpgroups (`#gpu.warpgroup<x>`) of a kernel into
+    `nagpu.roles`. Its copies become loads by the TMA: one producer warp loads
+    the keys, one the values and one the queries, into rings of `stages` slots
+    behind barriers that say which are full and which are free. The tensors get
+    descriptors (`nagpu.tensor_map`) before the launch.
+
+    What consumers read of the arithmetic on the induction variable, conditions
+    (is the tile needed, which axes does a window edge cut) and positions, the
+    producer of the keys computes for every warpgroup and posts in a mailbox, so
+    that consumers carry nothing but the slot. In the branch where a tile is not
+    needed, its slots are freed unread.
+
+    Errors: `stages` outside 0 to 64; a copy that shares its tile, group or
+    wait, with dilation, or of a tensor made in the kernel; more than one loop
+    over keys, or more tiles in it than there are producer warps; a tile that
+    other operations than products read; more than four words of messages.
+  }];
+  let options = [
+    Option<"stages", "stages", "int64_t", "0",
+           "Slots of a ring, at most 64 (0: as the schedule says, or 2)">];
+  let dependentDialects = [
+    "::mlir::nagpu::NAGPUDialect", "::mlir::arith::ArithDialect",
+    "::mlir::scf::SCFDialect"];
+}
+
+def NAGPUOverlapProducts : Pass<"nagpu-overlap-products"> {
+  let summary = "Start the scores of the next tile before a tile's softmax";
+  let description = [{
+    Rewrites the loop over tiles of keys in the consumers of `nagpu.roles`, as
+    `nagpu-specialize-warps` makes it: while a warpgroup computes the softmax of
+    one tile, its matrix units multiply the weights of the tile before with their
+    values, and have multiplied this tile's queries and keys. The first tile and
+    the last product stand before and behind the loop.
+
+    Between softmax and the wait for the product stands the wait for the keys of
+    the next tile that is needed. Tiles on the way there are freed unread. Their
+    values are freed behind those of the pending product, and no more than
+    `slots - 1` of them wait for that: a warpgroup that held a whole ring while
+    it waits for keys would stop the others.
+
+    A loop of another form is left as it is.
+  }];
+  let dependentDialects = [
+    "::mlir::nagpu::NAGPUDialect", "::mlir::arith::ArithDialect",
+    "::mlir::scf::SCFDialect"];
+}
+
 def NAGPUAssignSharedMemory : Pass<"nagpu-assign-shared-memory"> {
-  let summary = "Choose the swizzle and the place of every shared tile";
+  let summary = "Choose the swizzle and the place of what is in shared memory";
   let description = [{
     Gives each shared tile the swizzle under which matrix loads have no bank
     conflicts: `xor` where a row is a power of two of 32 bytes or more,
-    `padded` otherwise; and an offset. Tiles that are never alive together
-    share memory, behind a barrier. The launch gets the total as its dynamic
-    shared memory.
+    `padded` otherwise (panels of the TMA stay); and each tile, ring of
+    barriers and mailbox an offset. Tiles that are never alive together share
+    memory, behind a barrier, unless the kernel has `nagpu.roles`, which have no
+    such point. The launch gets the total as its dynamic shared memory.
+
+    Example: `%full = nagpu.mbarrier_init arrivals 1 : !nagpu.barrier<2>` behind
+    tiles of 64 KiB becomes
+
+    ```mlir
+    %full = nagpu.mbarrier_init arrivals 1 {offset = 65536 : i64} : !nagpu.barrier<2>
+    ```
 
     Errors: more bytes than `limit`, the most that a CTA of the chip can have; a
     body of several blocks.

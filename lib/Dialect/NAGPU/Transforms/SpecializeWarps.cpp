@@ -1,0 +1,659 @@
+//===- SpecializeWarps.cpp - Producer warps and consumer warpgroups -------===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "WarpgroupLoop.h"
+
+#include "na/Dialect/NA/IR/NA.h"
+#include "na/Dialect/NAGPU/IR/NAGPU.h"
+#include "na/Dialect/NAGPU/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::nagpu {
+#define GEN_PASS_DEF_NAGPUSPECIALIZEWARPS
+#include "na/Dialect/NAGPU/Transforms/Passes.h.inc"
+} // namespace mlir::nagpu
+
+using namespace mlir;
+using namespace mlir::nagpu;
+
+static constexpr int64_t defaultStages = 2;
+static constexpr int64_t maxStages = 64;
+/// Conditions that one word of a mailbox holds.
+static constexpr unsigned conditionBits = 32;
+static constexpr int64_t mailboxWords = 4;
+
+namespace {
+
+/// A tile that is copied, waited for and read.
+struct Load {
+  AsyncCopyOp copy;
+  AsyncCommitOp commit;
+  AsyncWaitOp wait;
+  Value map, ring, full, free;
+
+  SharedType getType() { return cast<SharedType>(copy.getDest().getType()); }
+};
+
+/// The slot of the rings in an iteration.
+struct Slot {
+  Value index, parity;
+};
+
+class WarpSpecializer {
+public:
+  WarpSpecializer(gpu::LaunchOp launch, scf::ForallOp groups, int64_t stages)
+      : launch(launch), groups(groups), stages(stages), rewriter(launch),
+        b(launch.getLoc(), launch) {}
+
+  LogicalResult run();
+
+private:
+  LogicalResult collect();
+  LogicalResult checkCopy(Load &load);
+  LogicalResult collectMessages();
+  RolesOp buildRoles();
+  void buildMap(Load &load);
+  Value buildRing(Load &load, int64_t slots);
+  Value buildBarrier(int64_t slots, int64_t arrivals);
+  void buildQueryProducer(Load &load);
+  void buildKeyProducer(Load &load, bool posts);
+  void buildCopy(Load &load, IRMapping &mapping, Slot slot);
+  void buildPosts(MutableArrayRef<IRMapping> mappings, Slot slot, Value iv);
+  Value clone(Value value, IRMapping &mapping, Operation *beforeLoop);
+  LogicalResult convertConsumers();
+  LogicalResult receive(Load &load, Slot slot, bool waited);
+  void receiveMessages(Slot slot);
+  void skip(scf::IfOp branch, Slot slot);
+  Value constant(int64_t value) {
+    return arith::ConstantIndexOp::create(b, value);
+  }
+  Value toI32(Value value);
+  int64_t getGroups() const { return numGroups; }
+
+  gpu::LaunchOp launch;
+  scf::ForallOp groups;
+  int64_t stages, numGroups = 0;
+  IRRewriter rewriter;
+  ImplicitLocOpBuilder b;
+  RolesOp roles;
+  /// The loop over keys, what is loaded in it, in order, and before it.
+  scf::ForOp loop;
+  SmallVector<Load> loopLoads, queryLoads;
+  /// What the loop computes from its induction variable for the consumers:
+  /// conditions, which share a word, and positions.
+  SetVector<Value> conditions, positions;
+  Value mailbox;
+};
+
+} // namespace
+
+Value WarpSpecializer::toI32(Value value) {
+  return value.getType().isIndex()
+             ? arith::IndexCastOp::create(b, b.getI32Type(), value).getResult()
+             : value;
+}
+
+//===----------------------------------------------------------------------===//
+// What there is
+//===----------------------------------------------------------------------===//
+
+LogicalResult WarpSpecializer::checkCopy(Load &load) {
+  AsyncCopyOp copy = load.copy;
+  auto isOwn = [&] {
+    if (!copy.getToken().hasOneUse())
+      return false;
+    load.commit = dyn_cast<AsyncCommitOp>(*copy.getToken().user_begin());
+    if (!load.commit || load.commit->getNumOperands() != 1 ||
+        !load.commit.getGroup().hasOneUse())
+      return false;
+    load.wait = dyn_cast<AsyncWaitOp>(*load.commit.getGroup().user_begin());
+    return load.wait && load.wait.getTiles().size() == 1 &&
+           load.wait.getTiles().front() == copy.getDest() &&
+           load.wait->getBlock() == copy->getBlock() &&
+           copy.getDest().getDefiningOp<AllocOp>();
+  };
+  if (!isOwn())
+    return copy.emitError("nagpu-specialize-warps: expected a copy into its "
+                          "own tile, with a group and a wait of its own");
+  if (!load.getType().isTma())
+    return copy.emitError("nagpu-specialize-warps: the tile does not lie in "
+                          "panels of the TMA");
+  if (llvm::any_of(copy.getDilation(), [](int64_t d) { return d != 1; }))
+    return copy.emitError("nagpu-specialize-warps: a copy with dilation");
+  if (!copy.getSource().getParentRegion()->isProperAncestor(&launch.getBody()))
+    return copy.emitError("nagpu-specialize-warps: the tensor is not known "
+                          "where the kernel is launched");
+  return success();
+}
+
+static bool isLeftOperand(Value tile) {
+  return llvm::any_of(tile.getUsers(), [&](Operation *user) {
+    auto product = dyn_cast<WgmmaOp>(user);
+    return product && product.getLhs() == tile;
+  });
+}
+
+LogicalResult WarpSpecializer::collect() {
+  std::optional<int64_t> number;
+  if (groups.getRank() == 1 && groups.isNormalized() &&
+      groups.getOutputs().empty())
+    number = getConstantIntValue(groups.getMixedUpperBound()[0]);
+  if (!number || *number < 1)
+    return groups.emitError("nagpu-specialize-warps: expected a loop over a "
+                            "known number of warpgroups, from 0 in steps of 1");
+  numGroups = *number;
+  WalkResult result = groups.getBody()->walk([&](AsyncCopyOp copy) {
+    Load load;
+    load.copy = copy;
+    if (failed(checkCopy(load)))
+      return WalkResult::interrupt();
+    if (isLeftOperand(load.wait.getResult(0))) {
+      queryLoads.push_back(load);
+      return WalkResult::advance();
+    }
+    loopLoads.push_back(load);
+    auto parent = copy->getParentOfType<scf::ForOp>();
+    if (loopLoads.size() == 1)
+      loop = parent;
+    if (loop != parent || (loop && loop->getBlock() != groups.getBody())) {
+      copy.emitError("nagpu-specialize-warps: expected one loop over keys");
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  if (result.wasInterrupted())
+    return failure();
+  // A producer warp each.
+  if (queryLoads.size() != 1 || loopLoads.empty() || loopLoads.size() > 3 ||
+      queryLoads.front().copy->getBlock() != groups.getBody())
+    return groups.emitError("nagpu-specialize-warps: expected one tile of "
+                            "queries, before the loop over keys, and one to "
+                            "three tiles in that, got ")
+           << queryLoads.size() << " and " << loopLoads.size();
+  // A loop of one iteration is no loop: then there is no state to carry.
+  if (!loop) {
+    stages = 1;
+    return success();
+  }
+  return collectMessages();
+}
+
+/// Whether a producer can compute it: a scalar, from scalars.
+static bool isBookkeeping(Operation *op) {
+  auto isScalar = [](Type type) { return type.isIntOrIndexOrFloat(); };
+  return op->getNumRegions() == 0 && isMemoryEffectFree(op) &&
+         llvm::all_of(op->getResultTypes(), isScalar) &&
+         llvm::all_of(op->getOperandTypes(), isScalar);
+}
+
+/// What the rest of the iteration reads of the arithmetic on the induction
+/// variable comes from the producer, so that consumers carry no state.
+LogicalResult WarpSpecializer::collectMessages() {
+  auto note = [&](Value value, Operation *user) -> LogicalResult {
+    Operation *def = value.getDefiningOp();
+    if (value == loop.getInductionVar())
+      return user->emitError("nagpu-specialize-warps: consumers read the "
+                             "induction variable");
+    if (!def || def->getBlock() != loop.getBody() || !isBookkeeping(def))
+      return success();
+    if (value.getType().isInteger(1))
+      conditions.insert(value);
+    else if (value.getType().isIndex() || value.getType().isInteger(32))
+      positions.insert(value);
+    return success();
+  };
+  auto collect = [&](Operation *op) -> WalkResult {
+    // The producers read what copies need.
+    if (isa<AsyncCopyOp>(op) ||
+        (op->getBlock() == loop.getBody() && isBookkeeping(op)))
+      return WalkResult::advance();
+    for (Value operand : op->getOperands())
+      if (failed(note(operand, op)))
+        return WalkResult::interrupt();
+    return WalkResult::advance();
+  };
+  for (Operation &op : *loop.getBody())
+    if (op.walk(collect).wasInterrupted())
+      return failure();
+  int64_t words = positions.size() + (conditions.empty() ? 0 : 1);
+  if (words > mailboxWords || conditions.size() > conditionBits)
+    return loop.emitError("nagpu-specialize-warps: consumers read ")
+           << positions.size() << " positions and " << conditions.size()
+           << " conditions of a tile, expected at most " << mailboxWords
+           << " words";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Producers
+//===----------------------------------------------------------------------===//
+
+void WarpSpecializer::buildMap(Load &load) {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(launch);
+  SmallVector<int64_t> box = {1};
+  llvm::append_range(box, load.copy.getBox());
+  SharedType type = load.getType();
+  box.push_back(type.getPanelColumns());
+  load.map = TensorMapOp::create(b,
+                                 TensorMapType::get(b.getContext(), box,
+                                                    type.getElementType(),
+                                                    type.getSwizzle()),
+                                 load.copy.getSource());
+}
+
+Value WarpSpecializer::buildRing(Load &load, int64_t slots) {
+  SharedType type = load.getType();
+  SmallVector<int64_t> shape = {slots};
+  llvm::append_range(shape, type.getShape());
+  return AllocOp::create(b,
+                         SharedType::get(b.getContext(), shape,
+                                         type.getElementType(),
+                                         type.getSwizzle()),
+                         IntegerAttr());
+}
+
+Value WarpSpecializer::buildBarrier(int64_t slots, int64_t arrivals) {
+  return MBarrierInitOp::create(b, BarrierType::get(b.getContext(), slots),
+                                arrivals, IntegerAttr());
+}
+
+/// Registers of a thread of the producers and of a consumer. Consumers need
+/// those of scores, weights and accumulator.
+static std::pair<int64_t, int64_t> getBudgets(int64_t groups, int64_t keys) {
+  if (groups == 1)
+    return {240, 240};
+  if (groups > 2) {
+    constexpr int64_t producer = 32;
+    int64_t threads = 128 * (1 + groups);
+    int64_t all = 65536 / threads / 8 * 8 * (1 + groups);
+    return {producer,
+            std::min<int64_t>(240, (all - producer) / groups / 8 * 8)};
+  }
+  int64_t consumer = keys > 176 ? 240 : keys > 144 ? 224 : 216;
+  return {504 - 2 * consumer, consumer};
+}
+
+RolesOp WarpSpecializer::buildRoles() {
+  b.setInsertionPoint(groups);
+  b.setLoc(groups.getLoc());
+  // Every warp of a consumer arrives for itself.
+  int64_t consumers = getGroups() * warpgroupWarps;
+  for (Load &load : queryLoads) {
+    buildMap(load);
+    load.ring = buildRing(load, getGroups());
+    load.full = buildBarrier(getGroups(), 1);
+  }
+  for (Load &load : loopLoads) {
+    buildMap(load);
+    load.ring = buildRing(load, stages);
+    load.full = buildBarrier(stages, 1);
+    if (loop)
+      load.free = buildBarrier(stages, consumers);
+  }
+  int64_t words = positions.size() + (conditions.empty() ? 0 : 1);
+  // Words may be read until the slot of the tile is filled a second time.
+  if (words)
+    mailbox = MailboxAllocOp::create(
+        b, MailboxType::get(b.getContext(), 2 * stages, getGroups(), words),
+        IntegerAttr());
+  auto [producer, consumer] =
+      getBudgets(getGroups(), loopLoads.front().getType().getRows());
+  auto op = RolesOp::create(b, producer, consumer, getGroups(),
+                            queryLoads.size() + loopLoads.size());
+  for (Region &region : op.getProducers())
+    region.emplaceBlock();
+  return op;
+}
+
+/// The value in a producer: arithmetic of the loop is cloned at the insertion
+/// point, that before it once, before the producer's loop.
+Value WarpSpecializer::clone(Value value, IRMapping &mapping,
+                             Operation *beforeLoop) {
+  if (Value known = mapping.lookupOrNull(value))
+    return known;
+  Operation *def = value.getDefiningOp();
+  if (!def || !groups->isProperAncestor(def))
+    return value;
+  for (Value operand : def->getOperands())
+    mapping.map(operand, clone(operand, mapping, beforeLoop));
+  OpBuilder::InsertionGuard guard(b);
+  if (beforeLoop && def->getBlock() == groups.getBody())
+    b.setInsertionPoint(beforeLoop);
+  Operation *cloned = b.clone(*def, mapping);
+  return cloned->getResult(cast<OpResult>(value).getResultNumber());
+}
+
+void WarpSpecializer::buildCopy(Load &load, IRMapping &mapping, Slot slot) {
+  Operation *before =
+      dyn_cast<scf::ForOp>(b.getInsertionBlock()->getParentOp());
+  SmallVector<Value> at = {clone(load.copy.getBatch(), mapping, before)};
+  for (Value position : load.copy.getAt())
+    at.push_back(clone(position, mapping, before));
+  int64_t channels =
+      cast<MemRefType>(load.copy.getSource().getType()).getShape().back();
+  Value head = clone(load.copy.getHead(), mapping, before);
+  at.push_back(arith::MulIOp::create(b, head, constant(channels)));
+  SharedType type = load.getType();
+  int64_t bytes = type.getSlotType().getBytes();
+  MBarrierExpectTxOp::create(b, load.full, slot.index, bytes);
+  Value tile = SlotOp::create(b, type, load.ring, slot.index);
+  TmaLoadOp::create(b, load.map, at, tile, load.full, slot.index);
+}
+
+void WarpSpecializer::buildQueryProducer(Load &load) {
+  for (int64_t group = 0; group < getGroups(); ++group) {
+    IRMapping mapping;
+    Value index = constant(group);
+    mapping.map(groups.getInductionVar(0), index);
+    buildCopy(load, mapping, {index, Value()});
+  }
+}
+
+/// The slot of the mailbox that goes with a slot of the rings; `phase` is the
+/// parity that consumers wait for.
+static Value getMailboxSlot(ImplicitLocOpBuilder &b, Slot slot,
+                            int64_t stages) {
+  Value phase = arith::IndexCastOp::create(b, b.getIndexType(), slot.parity);
+  Value turn = arith::MulIOp::create(
+      b, phase, arith::ConstantIndexOp::create(b, stages).getResult());
+  return arith::AddIOp::create(b, slot.index, turn);
+}
+
+void WarpSpecializer::buildPosts(MutableArrayRef<IRMapping> mappings, Slot slot,
+                                 Value iv) {
+  Operation *before = b.getInsertionBlock()->getParentOp();
+  Value at = getMailboxSlot(b, slot, stages);
+  for (auto [group, mapping] : llvm::enumerate(mappings)) {
+    SmallVector<Value> words;
+    Value flags;
+    for (auto [bit, condition] : llvm::enumerate(conditions)) {
+      Value word = arith::ExtUIOp::create(b, b.getI32Type(),
+                                          clone(condition, mapping, before));
+      if (bit)
+        word = arith::ShLIOp::create(
+            b, word,
+            arith::ConstantOp::create(b, b.getI32IntegerAttr(bit)).getResult());
+      flags = flags ? arith::OrIOp::create(b, flags, word).getResult() : word;
+    }
+    if (flags)
+      words.push_back(flags);
+    for (Value position : positions)
+      words.push_back(toI32(clone(position, mapping, before)));
+    MailboxPutOp::create(b, mailbox, at, constant(group), words);
+  }
+}
+
+void WarpSpecializer::buildKeyProducer(Load &load, bool posts) {
+  SmallVector<IRMapping> mappings(getGroups());
+  for (auto [group, mapping] : llvm::enumerate(mappings))
+    mapping.map(groups.getInductionVar(0), constant(group));
+  if (!loop)
+    return buildCopy(load, mappings[0], {constant(0), Value()});
+  auto bound = [&](Value value) { return clone(value, mappings[0], nullptr); };
+  // A producer finds all slots free: the phase before the first has ended.
+  Value free = arith::ConstantOp::create(b, b.getI32IntegerAttr(1));
+  auto copies = scf::ForOp::create(
+      b, bound(loop.getLowerBound()), bound(loop.getUpperBound()),
+      bound(loop.getStep()), ValueRange{constant(0), free});
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(copies.getBody());
+  Value iv = copies.getInductionVar();
+  for (IRMapping &mapping : mappings)
+    mapping.map(loop.getInductionVar(), iv);
+  Slot slot{copies.getRegionIterArg(0), copies.getRegionIterArg(1)};
+  MBarrierWaitOp::create(b, load.free, slot.index, slot.parity);
+  if (posts) {
+    Value one = arith::ConstantOp::create(b, b.getI32IntegerAttr(1));
+    Value phase = arith::XOrIOp::create(b, slot.parity, one);
+    buildPosts(mappings, {slot.index, phase}, iv);
+  }
+  buildCopy(load, mappings[0], slot);
+  auto next = AdvanceOp::create(b, slot.index, slot.parity, stages);
+  scf::YieldOp::create(b, next.getResults());
+}
+
+//===----------------------------------------------------------------------===//
+// Consumers
+//===----------------------------------------------------------------------===//
+
+/// The wait that gives back the last product that reads the tile.
+static Operation *findLastReader(Value tile) {
+  Operation *last = nullptr;
+  for (Operation *user : tile.getUsers()) {
+    auto product = dyn_cast<WgmmaOp>(user);
+    if (!product)
+      return nullptr;
+    Value result = product.getResult();
+    WgmmaWaitOp wait;
+    while (result.hasOneUse() && !wait) {
+      Operation *next = *result.user_begin();
+      wait = dyn_cast<WgmmaWaitOp>(next);
+      if (auto more = dyn_cast<WgmmaOp>(next))
+        result = more.getResult();
+      else
+        break;
+    }
+    if (!wait || (last && wait->getBlock() != last->getBlock()))
+      return nullptr;
+    if (!last || last->isBeforeInBlock(wait))
+      last = wait;
+  }
+  return last;
+}
+
+LogicalResult WarpSpecializer::receive(Load &load, Slot slot, bool waited) {
+  b.setInsertionPoint(load.wait);
+  b.setLoc(load.wait.getLoc());
+  Value phase = slot.parity;
+  if (!phase)
+    phase = arith::ConstantOp::create(b, b.getI32IntegerAttr(0));
+  if (!waited)
+    MBarrierWaitOp::create(b, load.full, slot.index, phase);
+  Value tile = SlotOp::create(b, load.getType(), load.ring, slot.index);
+  rewriter.replaceAllUsesWith(load.wait.getResult(0), tile);
+  if (load.free) {
+    Operation *last = findLastReader(tile);
+    if (!last || last->getBlock() != load.wait->getBlock())
+      return load.copy.emitError("nagpu-specialize-warps: expected only "
+                                 "nagpu.wgmma to read the tile, and a wait for "
+                                 "each beside it");
+    b.setInsertionPointAfter(last);
+    MBarrierArriveOp::create(b, load.free, slot.index);
+  }
+  Operation *alloc = load.copy.getDest().getDefiningOp();
+  for (Operation *op : {load.wait.getOperation(), load.commit.getOperation(),
+                        load.copy.getOperation(), alloc})
+    rewriter.eraseOp(op);
+  return success();
+}
+
+/// Where a tile is not needed, its slots are freed unread. The keys have been
+/// waited for, which is what says that the slot was freed before.
+void WarpSpecializer::skip(scf::IfOp branch, Slot slot) {
+  b.setInsertionPointToStart(branch.elseBlock());
+  for (auto [i, load] : llvm::enumerate(loopLoads)) {
+    if (i > 0)
+      MBarrierWaitOp::create(b, load.full, slot.index, slot.parity);
+    MBarrierArriveOp::create(b, load.free, slot.index);
+  }
+}
+
+/// The ancestor of `op` (or itself) that branches and loops see.
+static Operation *findStatement(Operation *op) {
+  while (!isa<scf::IfOp, scf::ForOp, RolesOp>(op->getParentOp()))
+    op = op->getParentOp();
+  return op;
+}
+
+/// Reads conditions at the start of the iteration, where they steer it, and
+/// positions in each block that uses them.
+void WarpSpecializer::receiveMessages(Slot slot) {
+  if (!mailbox)
+    return;
+  int64_t words = cast<MailboxType>(mailbox.getType()).getWords();
+  Value reader = roles.getConsumers().getArgument(0);
+  SmallVector<Type> types(words, b.getI32Type());
+  Value at = getMailboxSlot(b, slot, stages);
+  auto isConsumer = [&](OpOperand &use) {
+    Operation *user = use.getOwner();
+    return roles.getConsumers().isAncestor(user->getParentRegion()) &&
+           !(user->getBlock() == loop.getBody() && isBookkeeping(user));
+  };
+  if (!conditions.empty()) {
+    Value flags =
+        MailboxGetOp::create(b, types, mailbox, at, reader).getResult(0);
+    Value zero = arith::ConstantOp::create(b, b.getI32IntegerAttr(0));
+    for (auto [bit, condition] : llvm::enumerate(conditions)) {
+      Value mask =
+          arith::ConstantOp::create(b, b.getI32IntegerAttr(int64_t(1) << bit));
+      Value set = arith::CmpIOp::create(
+          b, arith::CmpIPredicate::ne,
+          arith::AndIOp::create(b, flags, mask).getResult(), zero);
+      rewriter.replaceUsesWithIf(condition, set, isConsumer);
+    }
+  }
+  DenseMap<Block *, MailboxGetOp> gets;
+  for (auto [number, position] : llvm::enumerate(positions)) {
+    for (OpOperand &use : llvm::make_early_inc_range(position.getUses())) {
+      if (!isConsumer(use))
+        continue;
+      Operation *statement = findStatement(use.getOwner());
+      MailboxGetOp &get = gets[statement->getBlock()];
+      OpBuilder::InsertionGuard guard(b);
+      // As late as possible, to keep it in registers for a short time.
+      b.setInsertionPoint(statement);
+      if (!get)
+        get = MailboxGetOp::create(b, types, mailbox, at, reader);
+      else if (statement->isBeforeInBlock(get))
+        get->moveBefore(statement);
+      b.setInsertionPointAfter(get);
+      Value word = get.getResult(number + (conditions.empty() ? 0 : 1));
+      if (position.getType().isIndex())
+        word = arith::IndexCastOp::create(b, b.getIndexType(), word);
+      use.set(word);
+    }
+  }
+}
+
+LogicalResult WarpSpecializer::convertConsumers() {
+  Block *body = groups.getBody();
+  Block *block = &roles.getConsumers().emplaceBlock();
+  Value group = block->addArgument(b.getIndexType(), groups.getLoc());
+  rewriter.eraseOp(groups.getTerminator());
+  groups.getInductionVar(0).replaceAllUsesWith(group);
+  block->getOperations().splice(block->end(), body->getOperations());
+  for (Load &load : queryLoads)
+    if (failed(receive(load, {group, Value()}, /*waited=*/false)))
+      return failure();
+
+  if (!loop) {
+    b.setInsertionPointToStart(block);
+    Value first = constant(0);
+    for (Load &load : loopLoads)
+      if (failed(receive(load, {first, Value()}, /*waited=*/false)))
+        return failure();
+    return success();
+  }
+  b.setInsertionPoint(loop);
+  b.setLoc(loop.getLoc());
+  Value zero = arith::ConstantOp::create(b, b.getI32IntegerAttr(0));
+  auto replaced = loop.replaceWithAdditionalYields(
+      rewriter, ValueRange{constant(0), zero},
+      /*replaceInitOperandUsesInLoop=*/false,
+      [&](OpBuilder &builder, Location loc,
+          ArrayRef<BlockArgument> args) -> SmallVector<Value> {
+        auto next = AdvanceOp::create(builder, loc, builder.getIndexType(),
+                                      builder.getI32Type(), args[0], args[1],
+                                      builder.getI64IntegerAttr(stages));
+        return {next.getNextIndex(), next.getNextParity()};
+      });
+  if (failed(replaced))
+    return loop.emitError("nagpu-specialize-warps: cannot carry the slot");
+  loop = cast<scf::ForOp>(replaced->getOperation());
+  Slot slot{*(loop.getRegionIterArgs().end() - 2),
+            loop.getRegionIterArgs().back()};
+
+  SetVector<scf::IfOp> branches;
+  for (auto [i, load] : llvm::enumerate(loopLoads)) {
+    if (auto branch = dyn_cast<scf::IfOp>(load.copy->getParentOp()))
+      branches.insert(branch);
+    if (failed(receive(load, slot, /*waited=*/i == 0)))
+      return failure();
+  }
+  auto isChoice = [&](scf::IfOp branch) {
+    return branch->getBlock() == loop.getBody() && branch.elseBlock();
+  };
+  if (branches.size() > 1 || !llvm::all_of(branches, isChoice))
+    return loop.emitError("nagpu-specialize-warps: expected all loads of an "
+                          "iteration in it or in one branch of it");
+  for (scf::IfOp branch : branches)
+    skip(branch, slot);
+  b.setInsertionPointToStart(loop.getBody());
+  b.setLoc(loop.getLoc());
+  MBarrierWaitOp::create(b, loopLoads.front().full, slot.index, slot.parity);
+  receiveMessages(slot);
+  return success();
+}
+
+LogicalResult WarpSpecializer::run() {
+  if (failed(collect()))
+    return failure();
+  roles = buildRoles();
+  MutableArrayRef<Region> producers = roles.getProducers();
+  for (auto [i, load] : llvm::enumerate(loopLoads)) {
+    b.setInsertionPointToEnd(&producers[i].front());
+    buildKeyProducer(load, /*posts=*/i == 0 && mailbox);
+  }
+  b.setInsertionPointToEnd(&producers.back().front());
+  buildQueryProducer(queryLoads.front());
+  if (failed(convertConsumers()))
+    return failure();
+  rewriter.eraseOp(groups);
+  return success();
+}
+
+namespace {
+struct SpecializeWarps
+    : nagpu::impl::NAGPUSpecializeWarpsBase<SpecializeWarps> {
+  using NAGPUSpecializeWarpsBase::NAGPUSpecializeWarpsBase;
+
+  void runOnOperation() override {
+    if (stages < 0 || stages > maxStages) {
+      getOperation()->emitError("nagpu-specialize-warps: 'stages' is ")
+          << int64_t(stages) << ", expected 0 to " << maxStages;
+      return signalPassFailure();
+    }
+    SmallVector<gpu::LaunchOp> launches;
+    getOperation()->walk([&](gpu::LaunchOp op) { launches.push_back(op); });
+    for (gpu::LaunchOp launch : launches) {
+      if (!launch.getBody().hasOneBlock())
+        continue;
+      scf::ForallOp groups = findWarpgroupLoop(launch.getBody().front());
+      if (!groups)
+        continue;
+      int64_t depth = stages;
+      auto schedule =
+          launch->getAttrOfType<mlir::na::ScheduleAttr>("na.schedule");
+      if (depth == 0 && schedule)
+        depth = schedule.getStages();
+      if (depth == 0)
+        depth = defaultStages;
+      if (failed(WarpSpecializer(launch, groups, depth).run()))
+        return signalPassFailure();
+    }
+  }
+};
+} // namespace

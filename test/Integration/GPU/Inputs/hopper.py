@@ -1,0 +1,218 @@
+# Takes na.attention through the pipeline for sm_90a as far as the operations of
+# warpgroups go, runs the blocks of the kernel with the agents in different orders
+# (see warpgroups.py), and compares with the f64 reference. Outputs start as NaN.
+#
+#   hopper.py CONFORMANCE [--passes="--na-tile-and-fuse .."] [--only=NAME] ..
+#             [--random=COUNT --seed=FIRST]
+#
+# runs the problems of these names, or random ones with random schedules, through
+# other passes if they are given.
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+
+# The products are small: threads of the BLAS only wait for each other.
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+import numpy as np
+
+here = os.path.dirname(os.path.abspath(__file__))
+parser = argparse.ArgumentParser()
+parser.add_argument("conformance")
+parser.add_argument("--passes")
+# Everything before the conversion to NVVM.
+parser.add_argument("--after", default="nagpu-assign-shared-memory",
+                    help="the pass of the pipeline behind which to stop")
+parser.add_argument("--order", help="one order instead of all")
+parser.add_argument("--only", action="append", help="the name of a problem")
+parser.add_argument("--random", type=int, default=0)
+parser.add_argument("--seed", type=int, default=0)
+options = parser.parse_args()
+sys.path[:0] = [options.conformance,
+                os.path.join(here, "../../../Conversion/NAGPUToNVVM/Inputs")]
+
+import reference
+from machine import ORDERS, Fault
+from scalars import rounded
+from warpgroups import Global, Module
+
+
+class Case:
+    def __init__(self, name, shape, window, query_tile, warpgroup_tile,
+                 key_tile, dtype="bf16", stages=2, heads=1, key_heads=None,
+                 channels=128, batch=1, scale=None, blocks=None, **axes):
+        self.name, self.shape, self.window = name, shape, window
+        self.query_tile, self.key_tile = query_tile, key_tile
+        self.warpgroup_tile, self.stages = warpgroup_tile, stages
+        self.dtype, self.heads, self.batch = dtype, heads, batch
+        self.key_heads, self.channels = key_heads or heads, channels
+        self.scale, self.blocks, self.axes = scale, blocks, axes
+
+
+CASES = [
+    Case("one axis", (200,), (77,), (128,), (64,), (64,), heads=2, batch=2),
+    Case("a tile and one more", (129,), (129,), (128,), (64,), (128,)),
+    Case("causal, grouped heads, f16", (300,), (120,), (128,), (64,), (80,),
+         heads=4, key_heads=2, dtype="f16", causal=[True]),
+    Case("one warpgroup, three stages", (150,), (40,), (64,), (64,), (32,),
+         stages=3, causal=[True], stride=[4]),
+    Case("three warpgroups", (400,), (90,), (192,), (64,), (96,)),
+    Case("two axes", (24, 40), (9, 11), (8, 16), (8, 8), (22, 8), heads=2,
+         key_heads=1),
+    Case("a last warpgroup without queries", (9, 17), (9, 9), (8, 16), (8, 8),
+         (4, 8), batch=2),
+    Case("strided, causal", (20, 37), (7, 12), (16, 8), (8, 8), (6, 8),
+         heads=2, stride=[2, 1], causal=[False, True]),
+    Case("causal in the axis that is split", (17, 33), (8, 20), (8, 16), (8, 8),
+         (8, 10), causal=[True, True]),
+    Case("a window for each warpgroup", (8, 48), (5, 3), (8, 16), (8, 8),
+         (8, 2), stride=[1, 2]),
+    Case("three axes", (5, 10, 20), (3, 5, 9), (1, 8, 16), (1, 8, 8), (1, 12, 16)),
+    Case("three axes, the first is split", (5, 9, 9), (3, 4, 5), (2, 8, 8),
+         (1, 8, 8), (2, 11, 8), heads=2, causal=[True, False, False]),
+    Case("strided in three axes", (8, 8, 17), (4, 8, 12), (2, 2, 32), (2, 2, 16),
+         (4, 4, 11), stride=[2, 1, 3], dtype="f16"),
+    Case("176 keys in two axes", (30, 34), (22, 20), (8, 16), (8, 8), (22, 8),
+         blocks=8, heads=3),
+    Case("a negative scale", (70,), (33,), (64,), (64,), (48,), scale=-0.5),
+    Case("64 channels", (14, 30), (5, 9), (8, 16), (8, 8), (6, 8), channels=64,
+         heads=2, key_heads=1),
+]
+
+
+def lower(case, arguments):
+    types = {name: f"memref<{'x'.join(map(str, x.values.shape))}x{x.kind}>"
+             for name, x in arguments.items()}
+    window = ", ".join(
+        [f"size = {list(case.window)}"]
+        + [f"{key} = {str(value).lower()}" for key, value in case.axes.items()])
+    schedule = (
+        '#na.schedule<target = "sm_90a", '
+        f"query_tile = {list(case.query_tile)}, "
+        f"key_tile = {list(case.key_tile)}, "
+        f"warpgroup_tile = {list(case.warpgroup_tile)}, stages = {case.stages}>")
+    attributes = f"schedule = {schedule}"
+    if case.scale is not None:
+        attributes += f", scale = {case.scale:e} : f64"
+
+    def group(names):
+        return (", ".join(f"%{name}" for name in names) + " : "
+                + ", ".join(types[name] for name in names))
+
+    text = f"""
+func.func @main({', '.join(f'%{n}: {t}' for n, t in types.items())}) {{
+  na.attention ins({group('qkv')}) outs({group(('o', 'lse'))})
+    window(<{window}>) {{{attributes}}}
+  return
+}}"""
+    flags = (options.passes or "--na-to-nvvm-kernels=chip=sm_90a").split()
+    if not options.passes:
+        # The rest of the pipeline runs too; what it says is not of interest.
+        flags += [f"--mlir-print-ir-after={options.after}",
+                  "--mlir-disable-threading", "--mlir-print-ir-module-scope"]
+    done = subprocess.run(["na-opt", *flags, "--mlir-print-op-generic"],
+                          input=text, capture_output=True, text=True)
+    if options.passes:
+        assert done.returncode == 0, done.stderr + text
+        return done.stdout
+    dumps = re.findall(r"^// -----// IR Dump After .*?\n(.*?^\}\) : \(\) -> \(\))$",
+                       done.stderr, flags=re.M | re.S)
+    assert dumps, done.stderr + text
+    return dumps[-1]
+
+
+def run(case, seed):
+    random = np.random.default_rng(seed)
+    tokens = (case.batch, *case.shape)
+    arguments = {
+        name: Global(name, rounded(random.standard_normal(
+            (*tokens, heads, case.channels)), case.dtype), case.dtype)
+        for name, heads in (("q", case.heads), ("k", case.key_heads),
+                            ("v", case.key_heads))}
+    arguments["o"] = Global("o", np.full((*tokens, case.heads, case.channels),
+                                         np.nan), case.dtype)
+    arguments["lse"] = Global("lse", np.full((*tokens, case.heads), np.nan),
+                              "f32")
+    orders = [options.order] if options.order else ORDERS
+
+    def blocks(total):
+        """(Block, order) of some; all of them unless the case says how many."""
+        count = min(case.blocks or total, total)
+        grids.append((count, total))
+        for i in range(count):
+            yield i * total // count, orders[(seed + i) % len(orders)]
+
+    grids = []
+    Module(lower(case, arguments)).run_host(
+        "main", list(arguments.values()), blocks)
+    ((count, total),) = grids
+    inputs = [arguments[x].values.astype(np.float64) for x in "qkv"]
+    expected, lse = reference.attention(
+        *inputs, window=list(case.window), scale=case.scale, **case.axes)
+    there = arguments["lse"].writes > 0
+    assert (arguments["o"].writes > 0).all(-1)[there].all()
+    assert there.all() if count == total else there.any()
+    error = np.abs(arguments["lse"].values[there].astype(np.float64)
+                   - lse[there]).max()
+    assert error <= reference.LSE_TOLERANCES[case.dtype], (case.name, error)
+    whole, row = reference.relative_errors(
+        arguments["o"].values[there], expected[there])
+    limits = reference.TOLERANCES[case.dtype]
+    assert whole <= limits[0] and row <= limits[1], (case.name, whole, row)
+    print(f"{case.name}: {count} of {total} blocks, error {whole:.1e}, "
+          f"{row:.1e}, {error:.1e}", flush=True)
+
+
+def random_tile(random, rank, size):
+    """A box of `size` tokens."""
+    tile = [1] * rank
+    while size > 1:
+        prime = next(p for p in range(2, size + 1) if size % p == 0)
+        tile[random.integers(rank)] *= prime
+        size //= prime
+    return tile
+
+
+def random_case(seed):
+    random = np.random.default_rng(seed)
+    rank = int(random.integers(1, 4))
+    warpgroup = random_tile(random, rank, 64)
+    query = list(warpgroup)
+    query[random.integers(rank)] *= int(random.integers(1, 4))
+    key = random_tile(random, rank, 16 * int(random.integers(1, 12)))
+    most = {1: 400, 2: 40, 3: 14}[rank]
+    shape = [int(random.integers(1, most + 1)) for _ in range(rank)]
+    axis = random.integers(rank)
+    if random.random() < 0.3:
+        shape[axis] = min(query[axis] + 1, 2 * most)
+    window = [int(random.integers(1, n + 1)) for n in shape]
+    key_heads = int(random.integers(1, 3))
+    channels = int(random.choice([16, 32, 64, 128]))
+    # The tiles must fit into shared memory.
+    bytes_left = 220 * 1024 - 2 * channels * int(np.prod(query))
+    most = bytes_left // (4 * channels * int(np.prod(key)))
+    return Case(
+        f"random {seed}", shape, window, query, warpgroup, key,
+        dtype=str(random.choice(["bf16", "f16"])),
+        stages=min(int(random.integers(1, 4)), most),
+        key_heads=key_heads, heads=key_heads * int(random.integers(1, 3)),
+        channels=channels, blocks=12,
+        batch=int(random.integers(1, 3)),
+        stride=[int(random.integers(1, w + 1)) if random.random() < 0.5 else 1
+                for w in window],
+        causal=[bool(random.random() < 0.3) for _ in shape])
+
+
+if options.random:
+    CASES = [random_case(options.seed + i) for i in range(options.random)]
+failures = 0
+for seed, case in enumerate(CASES):
+    if case.name in (options.only or [case.name]):
+        try:
+            run(case, seed)
+        except (AssertionError, Fault) as failure:
+            failures += 1
+            print(f"FAILED {case.name}: {vars(case)}\n{failure}", flush=True)
+sys.exit(failures > 0)
