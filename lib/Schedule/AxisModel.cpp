@@ -86,8 +86,8 @@ AxisCost schedule::axisCost(const Problem &problem, size_t i, int64_t queryTile,
   cost.queryTiles = double(tiles) * double(axis.dilation);
   cost.keyTiles /= cost.queryTiles;
   cost.insideTiles /= cost.queryTiles;
-  cost.cut = axis.causal || window::canCut(axis, size, queryTile) ||
-             axis.window % keyTile != 0;
+  cost.cut = window::canCut(axis, size, queryTile) ||
+             (axis.causal ? keyTile != 1 : axis.window % keyTile != 0);
   return cost;
 }
 

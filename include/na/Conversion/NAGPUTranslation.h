@@ -15,8 +15,9 @@ namespace nagpu {
 
 /// Registers what the translation to LLVM IR does with the attributes that
 /// `convert-nagpu-to-nvvm` leaves: `nagpu.convergent` on assembly, which MLIR's
-/// operation cannot say, makes the call convergent; `nagpu.grid_constant` on a
-/// parameter of a kernel makes it one that no thread copies.
+/// operation cannot say, makes the call convergent; `nagpu.tensor_maps` on a
+/// kernel makes the arguments of these numbers parameters that hold descriptors
+/// by value, which no thread copies.
 void registerTranslation(DialectRegistry &registry);
 
 } // namespace nagpu

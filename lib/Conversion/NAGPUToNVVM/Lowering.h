@@ -27,9 +27,9 @@ constexpr int64_t chunkBytes = 16;
 /// Marks assembly that all threads of a warp execute together. The translation
 /// to LLVM IR makes it `convergent`, which MLIR's operation cannot say.
 constexpr llvm::StringLiteral convergentAttrName = "nagpu.convergent";
-/// Marks a parameter that no thread copies. `nvvm.grid_constant` is for kernels
-/// in the LLVM dialect only, which `gpu.func` is not yet.
-constexpr llvm::StringLiteral gridConstantAttrName = "nagpu.grid_constant";
+/// On a kernel: the arguments of the LLVM function that hold descriptors by
+/// value.
+constexpr llvm::StringLiteral tensorMapsAttrName = "nagpu.tensor_maps";
 
 /// Marks assembly that changes how many registers a thread has; see
 /// `keepRegisterBudgets`.

@@ -270,17 +270,30 @@ struct ConvertMask : OpConversionPattern<MaskOp> {
     SmallVector<Value> registers(adaptor.getSource());
     Value hidden = arith::ConstantOp::create(
         b, b.getF32FloatAttr(-std::numeric_limits<float>::infinity()));
-    // Row by row, so that few predicates are wanted at a time.
-    for (int64_t row = 0; row < type.getRowsPerWarp() / 8; ++row) {
-      RowPredicates predicates(b, axis, adaptor.getBegin()[row],
-                               op.getEnd() ? adaptor.getEnd()[row] : Value(),
-                               size);
-      for (auto [index, value] : llvm::enumerate(registers)) {
-        FragmentLayout::Position position = layout.getPosition(index, 0);
-        if (position.row / 8 == row)
-          value = arith::SelectOp::create(
-              b, predicates.isInside(position.column), value, hidden);
+    // Row by row, bit by bit: only neighbouring uses of neighbouring bits are
+    // moved to predicates together.
+    SmallVector<int64_t> order =
+        llvm::to_vector(llvm::seq<int64_t>(type.getNumRegisters()));
+    auto key = [&](int64_t index) {
+      FragmentLayout::Position position = layout.getPosition(index, 0);
+      SmallVector<int64_t, 4> steps = axis.getSteps(position.column);
+      return std::make_tuple(position.row,
+                             std::vector<int64_t>(steps.begin(), steps.end()),
+                             axis.getConstant(position.column));
+    };
+    llvm::stable_sort(order,
+                      [&](int64_t x, int64_t y) { return key(x) < key(y); });
+    std::optional<RowPredicates> row;
+    int64_t current = -1;
+    for (int64_t index : order) {
+      FragmentLayout::Position position = layout.getPosition(index, 0);
+      if (int64_t number = position.row / 8; number != current) {
+        current = number;
+        row.emplace(b, axis, adaptor.getBegin()[number],
+                    op.getEnd() ? adaptor.getEnd()[number] : Value(), size);
       }
+      registers[index] = arith::SelectOp::create(
+          b, row->isInside(position.column), registers[index], hidden);
     }
     rewriter.replaceOpWithMultiple(op, {registers});
     return success();

@@ -17,9 +17,6 @@
 using namespace mlir;
 using namespace mlir::nagpu;
 
-/// The 128 bytes of a descriptor are this many i64.
-static constexpr int64_t descriptorWords = 16;
-
 Value nagpu::getSharedMemory(ThreadBuilder &b, int64_t offset) {
   auto space =
       gpu::AddressSpaceAttr::get(b.getContext(), gpu::AddressSpace::Workgroup);
@@ -371,6 +368,16 @@ struct ConvertNamedBarrier : OpConversionPattern<NamedBarrierOp> {
 
 } // namespace
 
+/// The 128 bytes of a descriptor are this many i64.
+static constexpr int64_t descriptorWords = 16;
+
+/// Arguments of the LLVM function that one of a kernel becomes: a memref is two
+/// pointers, an offset, sizes and strides.
+static int64_t countLLVMArguments(Type type) {
+  auto memref = dyn_cast<MemRefType>(type);
+  return memref ? 3 + 2 * memref.getRank() : 1;
+}
+
 void nagpu::lowerTensorMapParameters(Operation *op) {
   MLIRContext *context = op->getContext();
   auto pointer = LLVM::LLVMPointerType::get(context);
@@ -379,7 +386,11 @@ void nagpu::lowerTensorMapParameters(Operation *op) {
   op->walk([&](gpu::GPUFuncOp func) {
     SmallVector<Type> inputs(func.getArgumentTypes());
     OpBuilder builder = OpBuilder::atBlockBegin(&func.getBody().front());
+    SmallVector<int64_t> maps;
+    int64_t position = 0;
     for (auto [index, type] : llvm::enumerate(inputs)) {
+      int64_t first = position;
+      position += countLLVMArguments(type);
       if (!isa<TensorMapType>(type))
         continue;
       BlockArgument argument = func.getArgument(index);
@@ -390,12 +401,15 @@ void nagpu::lowerTensorMapParameters(Operation *op) {
       type = pointer;
       func.setArgAttr(index, LLVM::LLVMDialect::getByValAttrName(),
                       TypeAttr::get(bytes));
-      func.setArgAttr(index, LLVM::LLVMDialect::getAlignAttrName(),
-                      builder.getI64IntegerAttr(64));
-      func.setArgAttr(index, gridConstantAttrName, builder.getUnitAttr());
+      maps.push_back(first);
     }
+    if (maps.empty())
+      return;
     func.setFunctionType(FunctionType::get(
         context, inputs, func.getFunctionType().getResults()));
+    // convert-gpu-to-nvvm drops `byval` of an argument, but keeps attributes
+    // of the function.
+    func->setAttr(tensorMapsAttrName, builder.getDenseI64ArrayAttr(maps));
   });
 }
 

@@ -40,9 +40,10 @@
 
 // One CTA may have a multiprocessor, so that register budgets count.
 // CHECK:         gpu.func @maps_kernel(
-// CHECK-SAME:      %[[P:[^ ]*]]: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<16 x i64>, nagpu.grid_constant}
+// CHECK-SAME:      %[[P:[^ ]*]]: !llvm.ptr {llvm.byval = !llvm.array<16 x i64>}
 // CHECK-SAME:      kernel attributes {
 // CHECK-SAME:        known_block_size = array<i32: 384, 1, 1>
+// CHECK-SAME:        nagpu.tensor_maps = array<i64: 0>
 // CHECK-SAME:        nvvm.minctasm = 1 : i32
 // CHECK-NOT:       unrealized_conversion_cast
 // CHECK:           cp.async.bulk.tensor.4d{{.*}} %[[P]],

@@ -3,9 +3,10 @@
 // The kernel takes the descriptor by value; its threads are known, so that the
 // register budgets hold.
 // CHECK-LABEL: gpu.func @copies(
-// CHECK-SAME:    %[[MAP:[^ :]*]]: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<16 x i64>, nagpu.grid_constant}
+// CHECK-SAME:    %[[MAP:[^ :]*]]: !llvm.ptr {llvm.byval = !llvm.array<16 x i64>}
 // CHECK-SAME:    kernel attributes {
 // CHECK-DAG:       known_block_size = array<i32: 384, 1, 1>
+// CHECK-DAG:       nagpu.tensor_maps = array<i64: 0>
 // CHECK-DAG:       nvvm.minctasm = 1 : i32
 gpu.module @kernels {
 gpu.func @copies(%map: !nagpu.tensor_map<1x8x8x64xbf16, tma128>, %b: index,

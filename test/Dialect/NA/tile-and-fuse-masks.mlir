@@ -118,3 +118,17 @@ func.func @whole_classes(%q: memref<1x12x1x8xf32>, %o: memref<1x12x1x8xf32>) {
     {schedule = #na.schedule<target = "cpu", query_tile = [5], key_tile = [4]>}
   return
 }
+
+// One causal query and one key at a time: keys of the span are all visible.
+// CHECK-LABEL: func @causal_singles
+// CHECK-NOT:     na.tile.mask
+// CHECK:         return
+func.func @causal_singles(%q: memref<1x16x16x1x8xf32>, %o: memref<1x16x16x1x8xf32>) {
+  na.attention
+    ins(%q, %q, %q : memref<1x16x16x1x8xf32>, memref<1x16x16x1x8xf32>,
+                     memref<1x16x16x1x8xf32>)
+    outs(%o : memref<1x16x16x1x8xf32>)
+    window(<size = [4, 16], causal = [true, false]>)
+    {schedule = #na.schedule<target = "cpu", query_tile = [1, 4], key_tile = [1, 8]>}
+  return
+}

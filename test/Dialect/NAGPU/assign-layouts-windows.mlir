@@ -69,8 +69,7 @@ func.func @mask(%o: memref<1x16x1x16xf32>, %x: index, %y: index, %inside: i1) {
 // CHECK:           %[[OFFSET:.*]] = arith.subi %[[COLUMN]], %[[ROW]] : i32
 // CHECK:           %[[ENTRY:.*]] = arith.addi %[[ORIGIN]], %[[OFFSET]] : i32
 // CHECK:           %[[EXISTS:.*]] = arith.cmpi ule, %[[ENTRY]], %c8_i32 : i32
-// CHECK:           %[[LOW:.*]] = arith.maxsi %[[ENTRY]], %c0_i32 : i32
-// CHECK:           %[[CLAMPED:.*]] = arith.minsi %[[LOW]], %c8_i32 : i32
+// CHECK:           %[[CLAMPED:.*]] = arith.minui %[[ENTRY]], %c8_i32 : i32
 // CHECK:           %[[I:.*]] = arith.index_cast %[[CLAMPED]] : i32 to index
 // CHECK:           %[[LOADED:.*]] = memref.load %[[TABLE]][%{{.*}}, %[[I]]] : memref<2x9xf16>
 // CHECK:           %[[WIDE:.*]] = arith.extf %[[LOADED]] : f16 to f32

@@ -9,6 +9,7 @@
 #include "na/Dialect/NA/Transforms/Passes.h"
 #include "na/Schedule/CostModel.h"
 #include "na/Schedule/GpuCostModel.h"
+#include "na/Schedule/HopperCostModel.h"
 
 namespace mlir::na {
 #define GEN_PASS_DEF_NASELECTSCHEDULE
@@ -17,6 +18,10 @@ namespace mlir::na {
 
 using namespace mlir;
 using namespace mlir::na;
+
+/// The chip whose kernels can have warpgroups with queries of their own. Its
+/// name without the letter stands for kernels that have none.
+static constexpr StringLiteral warpgroupChip = "sm_90a";
 
 namespace {
 
@@ -69,9 +74,6 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
     if (!warpgroupTile.empty() && (queryTile.empty() || keyTile.empty()))
       return op.emitOpError("na-select-schedule: 'warpgroup-tile' needs "
                             "'query-tile' and 'key-tile'");
-    if constexpr (std::is_same_v<OpTy, AttentionOp>)
-      if (!warpgroupTile.empty())
-        return attachWarpgroups(op);
     auto type = cast<ShapedType>(tokens.getType());
     ::na::schedule::GpuProblem problem;
     for (int64_t axis = 0; axis < window.getRank(); ++axis) {
@@ -123,6 +125,11 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
       problem.hasBias = bool(op.getBias());
     problem.operandBytes = type.getElementTypeBitWidth() / 8;
     problem.fused = heads && values;
+    if (problem.fused) {
+      FailureOr<bool> done = selectWarpgroups(op, problem, bool(additional));
+      if (failed(done) || *done)
+        return success(succeeded(done));
+    }
     if (!heads)
       problem.headDim = 0;
     if (!values)
@@ -149,19 +156,42 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
                   [&] { return "no tiling fits " + target; });
   }
 
-  /// Attaches the tiles of the options, which no model has to complete.
-  LogicalResult attachWarpgroups(AttentionOp op) {
-    // As many as shared memory holds beside the queries.
-    constexpr int64_t stages = 2;
+  /// Attaches a schedule for warpgroups: that of the options, or the model's if
+  /// the options say nothing and the problem is for them. False if neither.
+  FailureOr<bool> selectWarpgroups(Operation *op,
+                                   const ::na::schedule::GpuProblem &problem,
+                                   bool hasAdditionalKeys) {
+    using namespace ::na::schedule;
+    std::optional<HopperTiling> tiling;
+    if (!warpgroupTile.empty()) {
+      tiling.emplace();
+      tiling->queryTile.assign(queryTile.begin(), queryTile.end());
+      tiling->keyTile.assign(keyTile.begin(), keyTile.end());
+      tiling->warpgroupTile.assign(warpgroupTile.begin(), warpgroupTile.end());
+    } else if (target == warpgroupChip && !hasAdditionalKeys &&
+               queryTile.empty() && keyTile.empty()) {
+      tiling = searchHopper(problem, *chip);
+    }
+    if (!tiling)
+      return false;
     auto schedule = ScheduleAttr::getChecked(
-        [&] { return op.emitOpError(); }, op.getContext(), StringRef(target),
-        ArrayRef<int64_t>(*queryTile), ArrayRef<int64_t>(*keyTile),
-        ArrayRef<int64_t>(*warpgroupTile), stages, /*warps=*/int64_t(0),
-        /*valueTile=*/int64_t(0));
+        [&] { return op->emitOpError(); }, op->getContext(), StringRef(target),
+        ArrayRef<int64_t>(tiling->queryTile),
+        ArrayRef<int64_t>(tiling->keyTile),
+        ArrayRef<int64_t>(tiling->warpgroupTile), tiling->stages,
+        /*warps=*/int64_t(0), /*valueTile=*/int64_t(0));
     if (!schedule)
       return failure();
-    op.setScheduleAttr(schedule);
-    return success();
+    op->setAttr("schedule", schedule);
+    if (explain) {
+      std::optional<HopperCost> cost;
+      if (chip && isForWarpgroups(problem))
+        cost = predictHopper(problem, *chip, *tiling);
+      op->emitRemark() << "schedule " << Attribute(schedule) << ": "
+                       << (cost ? cost->describe()
+                                : "no prediction for such tiles");
+    }
+    return true;
   }
 
   /// The smallest tiles where nothing fits a chip.
@@ -199,7 +229,8 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
         valueTile = tiling.valueTile;
     }
     return ScheduleAttr::getChecked(
-        [&] { return op->emitOpError(); }, op->getContext(), StringRef(target),
+        [&] { return op->emitOpError(); }, op->getContext(),
+        chip ? StringRef(chip->name) : StringRef(target),
         ArrayRef<int64_t>(tiling.queryTile), ArrayRef<int64_t>(tiling.keyTile),
         ArrayRef<int64_t>(), tiling.stages, tiling.warps, valueTile);
   }

@@ -65,9 +65,11 @@ SmallVector<int64_t> TileGrid::getCutAxes() const {
   SmallVector<int64_t> cut;
   for (int64_t i = 0; i < getRank(); ++i) {
     window::Axis axis = window.getAxis(i);
-    // Where the span equals the interior it is one window long; a key tile that
-    // runs past its end still needs the bound.
-    if (axis.causal || canDiffer(i) || axis.window % keyTile[i] != 0)
+    // Where the span equals the interior it is one window long, or shorter at
+    // the first positions of a causal axis; a key tile that runs past its end
+    // still needs the bound.
+    if (canDiffer(i) ||
+        (axis.causal ? keyTile[i] != 1 : axis.window % keyTile[i] != 0))
       cut.push_back(i);
   }
   return cut;

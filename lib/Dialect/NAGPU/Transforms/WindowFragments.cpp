@@ -155,9 +155,9 @@ LogicalResult LayoutAssigner::convertMask(mlir::na::TileMaskOp op) {
             })[0];
       };
       auto [begin, end, size] = bounds[axis];
-      result = MaskOp::create(
-          b, type, result, relative(begin), relative(end),
-          end ? IntegerAttr() : b.getI64IntegerAttr(size), axis, op.getBox());
+      result = MaskOp::create(b, type, result, relative(begin), relative(end),
+                              end ? IntegerAttr() : b.getI64IntegerAttr(size),
+                              axis, op.getBox());
     }
     return result;
   };
@@ -194,7 +194,6 @@ LogicalResult LayoutAssigner::convertBias(mlir::na::TileBiasOp op) {
             buildDigits(b, IndexOp::create(b, 1), op.getKeyBox());
         SmallVector<Value> indices = {head};
         Value exists;
-        Value zero = constant(b, 0);
         for (int64_t axis = 0; axis < op.getWindow().getRank(); ++axis) {
           int64_t size = op.getWindow().getSize()[axis];
           Value origin = arith::SubIOp::create(b, toI32(b, keyAt[axis]),
@@ -207,10 +206,8 @@ LogicalResult LayoutAssigner::convertBias(mlir::na::TileBiasOp op) {
               arith::CmpIOp::create(b, arith::CmpIPredicate::ule, entry, last);
           exists = exists ? arith::AndIOp::create(b, exists, inside).getResult()
                           : inside;
-          // What is outside the table is read at its border and dropped.
-          Value clamped = arith::MinSIOp::create(
-              b, arith::MaxSIOp::create(b, entry, zero).getResult(), last);
-          indices.push_back(toIndex(b, clamped));
+          // What is outside the table is read at its end and dropped.
+          indices.push_back(toIndex(b, arith::MinUIOp::create(b, entry, last)));
         }
         Value bias = castFloat(b, memref::LoadOp::create(b, table, indices),
                                b.getF32Type());

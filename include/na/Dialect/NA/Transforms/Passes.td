@@ -21,6 +21,13 @@ def NASelectSchedule : Pass<"na-select-schedule"> {
     tile of the values' channels. With `explain`, each choice is reported as a
     remark with its predicted work and waste.
 
+    For sm_90a, problems that kernels with warpgroups are for (fused attention
+    of 16-bit operands with 128 channels on axes of known lengths, without
+    dilation, bias and additional keys) get a schedule with a `warpgroup_tile`
+    by the model of `na/Schedule/HopperCostModel.h`, unless `query-tile` or
+    `key-tile` is given alone. All others get the schedule of sm_90, which is
+    then its target.
+
     Where nothing fits the registers and the shared memory of a GPU the tiles
     are 16 tokens, and `explain` says so.
 

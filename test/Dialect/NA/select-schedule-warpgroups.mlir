@@ -1,0 +1,67 @@
+// RUN: na-opt %s -na-select-schedule=target=sm_90a | FileCheck %s
+// RUN: na-opt %s -na-select-schedule=target=sm_90 | FileCheck %s --check-prefix=PLAIN
+// RUN: na-opt %s -na-select-schedule="target=sm_90a explain" 2>&1 | FileCheck %s --check-prefix=EXPLAIN
+// RUN: na-opt %s -na-select-schedule="target=sm_90a query-tile=8,8 key-tile=8,8" | FileCheck %s --check-prefix=TILES
+// RUN: na-opt %s -na-select-schedule="target=sm_90a query-tile=8,16 key-tile=8,8 warpgroup-tile=8,8 explain" 2>&1 | FileCheck %s --check-prefix=BYHAND
+
+// Kernels of warpgroups are for 128 channels in 16 bits.
+
+// PLAIN-NOT: warpgroup_tile
+
+// The tiles of a user who says nothing of warpgroups have none.
+// TILES-COUNT-5: <target = "sm_90", query_tile = [8, 8], key_tile = [8, 8], stages
+// TILES-NOT:     warpgroup_tile
+
+// EXPLAIN:     remark: schedule #na.schedule<target = "sm_90a", query_tile = [8, 16], key_tile = [22, 8], warpgroup_tile = [8, 8], stages = 2>: predicted {{.*}} waste 1.18, 45.5 key tiles per thread block, of which a warpgroup computes 42.8 (50% masked
+// EXPLAIN:     remark: schedule #na.schedule<target = "sm_90", {{.*}} limited by
+
+// BYHAND:      remark: schedule #na.schedule<target = "sm_90a", query_tile = [8, 16], key_tile = [8, 8], warpgroup_tile = [8, 8], stages = 2>: predicted
+// BYHAND:      remark: schedule #na.schedule<target = "sm_90a", query_tile = [8, 16], key_tile = [8, 8], warpgroup_tile = [8, 8], stages = 2>: no prediction for such tiles
+
+// CHECK-LABEL: func @flux
+// CHECK:         schedule = #na.schedule<target = "sm_90a", query_tile = [8, 16], key_tile = [22, 8], warpgroup_tile = [8, 8], stages = 2>
+func.func @flux(%q: memref<?x256x256x24x128xbf16>, %k: memref<?x256x256x8x128xbf16>,
+                %o: memref<?x256x256x24x128xbf16>) {
+  na.attention
+    ins(%q, %k, %k : memref<?x256x256x24x128xbf16>, memref<?x256x256x8x128xbf16>, memref<?x256x256x8x128xbf16>)
+    outs(%o : memref<?x256x256x24x128xbf16>) window(<size = [80, 80]>)
+  return
+}
+
+// CHECK-LABEL: func @channels
+// CHECK:         schedule = #na.schedule<target = "sm_90", {{.*}} warps
+func.func @channels(%q: memref<1x64x64x8x64xbf16>, %o: memref<1x64x64x8x64xbf16>) {
+  na.attention
+    ins(%q, %q, %q : memref<1x64x64x8x64xbf16>, memref<1x64x64x8x64xbf16>, memref<1x64x64x8x64xbf16>)
+    outs(%o : memref<1x64x64x8x64xbf16>) window(<size = [7, 7]>)
+  return
+}
+
+// CHECK-LABEL: func @dilation
+// CHECK:         schedule = #na.schedule<target = "sm_90", {{.*}} warps
+func.func @dilation(%q: memref<1x64x64x8x128xf16>, %o: memref<1x64x64x8x128xf16>) {
+  na.attention
+    ins(%q, %q, %q : memref<1x64x64x8x128xf16>, memref<1x64x64x8x128xf16>, memref<1x64x64x8x128xf16>)
+    outs(%o : memref<1x64x64x8x128xf16>) window(<size = [7, 7], dilation = [1, 2]>)
+  return
+}
+
+// CHECK-LABEL: func @additional_keys
+// CHECK:         schedule = #na.schedule<target = "sm_90", {{.*}} warps
+func.func @additional_keys(%q: memref<1x64x64x8x128xf16>, %a: memref<1x?x8x128xf16>,
+                           %o: memref<1x64x64x8x128xf16>) {
+  na.attention
+    ins(%q, %q, %q : memref<1x64x64x8x128xf16>, memref<1x64x64x8x128xf16>, memref<1x64x64x8x128xf16>)
+    additional(%a, %a : memref<1x?x8x128xf16>, memref<1x?x8x128xf16>)
+    outs(%o : memref<1x64x64x8x128xf16>) window(<size = [7, 7]>)
+  return
+}
+
+// CHECK-LABEL: func @dynamic
+// CHECK:         schedule = #na.schedule<target = "sm_90", {{.*}} warps
+func.func @dynamic(%q: memref<1x?x64x8x128xf16>, %o: memref<1x?x64x8x128xf16>) {
+  na.attention
+    ins(%q, %q, %q : memref<1x?x64x8x128xf16>, memref<1x?x64x8x128xf16>, memref<1x?x64x8x128xf16>)
+    outs(%o : memref<1x?x64x8x128xf16>) window(<size = [7, 7]>)
+  return
+}

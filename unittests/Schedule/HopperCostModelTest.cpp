@@ -1,0 +1,332 @@
+//===- HopperCostModelTest.cpp - Tests of the model of warpgroups ---------===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "na/Schedule/HopperCostModel.h"
+#include "gtest/gtest.h"
+
+#include <ctime>
+#include <random>
+
+using namespace na;
+using namespace na::schedule;
+using window::Axis;
+
+namespace {
+
+using Box = std::vector<int64_t>;
+
+GpuProblem makeProblem(std::vector<Axis> axes, Box lengths,
+                       int64_t batchHeads) {
+  GpuProblem problem;
+  problem.axes = std::move(axes);
+  problem.lengths = std::move(lengths);
+  problem.headDim = problem.valueDim = 128;
+  problem.batchHeads = batchHeads;
+  return problem;
+}
+
+int64_t product(const Box &box) {
+  int64_t result = 1;
+  for (int64_t extent : box)
+    result *= extent;
+  return result;
+}
+
+const GpuChip &getChip() { return *findGpuChip("sm_90a"); }
+
+HopperTiling makeTiling(Box queryTile, Box warpgroupTile, Box keyTile) {
+  HopperTiling tiling;
+  tiling.queryTile = std::move(queryTile);
+  tiling.keyTile = std::move(keyTile);
+  tiling.warpgroupTile = std::move(warpgroupTile);
+  return tiling;
+}
+
+/// A problem of the suite (benchmarks/suite.json) and the tiles that the model
+/// has to pick, most of which a hand-written kernel was fastest with.
+struct Pick {
+  const char *name;
+  GpuProblem problem;
+  Box queryTile, warpgroupTile, keyTile;
+};
+
+std::vector<Pick> getPicks() {
+  auto video = [](Box strides) {
+    std::vector<Axis> axes = {{18}, {24}, {24}};
+    for (size_t i = 0; i < axes.size(); ++i)
+      axes[i].stride = strides[i];
+    return makeProblem(axes, {30, 48, 80}, 24);
+  };
+  Axis causal{4096, 1, 1, true};
+  return {
+      {"dense-16k", makeProblem({{16384}}, {16384}, 24), {128}, {64}, {176}},
+      {"dense-32k", makeProblem({{32768}}, {32768}, 24), {128}, {64}, {176}},
+      {"seq-32k-s1", makeProblem({{2048}}, {32768}, 16), {128}, {64}, {176}},
+      // 128 keys divide the window, so that nothing is masked.
+      {"seq-32k-s256",
+       makeProblem({{2048, 256}}, {32768}, 16),
+       {128},
+       {64},
+       {128}},
+      {"seq-32k-causal",
+       makeProblem({causal}, {32768}, 16),
+       {128},
+       {64},
+       {176}},
+      {"flux-s1",
+       makeProblem({{80}, {80}}, {256, 256}, 24),
+       {8, 16},
+       {8, 8},
+       {22, 8}},
+      {"flux-s16",
+       makeProblem({{80, 16}, {80, 16}}, {256, 256}, 24),
+       {8, 16},
+       {4, 16},
+       {2, 80}},
+      {"hunyuan-s1", video({1, 1, 1}), {8, 16, 1}, {8, 8, 1}, {2, 4, 24}},
+      {"hunyuan-s16", video({16, 8, 8}), {2, 8, 8}, {1, 8, 8}, {1, 8, 24}},
+      {"hunyuan-sta", video({6, 8, 8}), {2, 8, 8}, {1, 8, 8}, {1, 8, 24}},
+      {"video-16x44x80",
+       makeProblem({{16}, {12}, {24}}, {16, 44, 80}, 32),
+       {16, 1, 8},
+       {16, 1, 4},
+       {16, 12, 1}},
+  };
+}
+
+TEST(HopperCostModel, Picks) {
+  for (const Pick &pick : getPicks()) {
+    std::optional<HopperTiling> tiling = searchHopper(pick.problem, getChip());
+    ASSERT_TRUE(tiling) << pick.name;
+    EXPECT_EQ(tiling->queryTile, pick.queryTile) << pick.name;
+    EXPECT_EQ(tiling->warpgroupTile, pick.warpgroupTile) << pick.name;
+    EXPECT_EQ(tiling->keyTile, pick.keyTile) << pick.name;
+    EXPECT_EQ(tiling->stages, 2) << pick.name;
+  }
+}
+
+TEST(HopperCostModel, Measurements) {
+  // Milliseconds of a hand-written kernel at about 1.65 GHz. Without a mask
+  // both key tiles of a strided problem are the same to the model.
+  struct {
+    size_t pick;
+    HopperTiling tiling;
+    double milliseconds;
+  } measured[] = {
+      {0, makeTiling({128}, {64}, {176}), 4.64},
+      {2, makeTiling({128}, {64}, {128}), 0.937},
+      {5, makeTiling({8, 16}, {8, 8}, {22, 8}), 9.05},
+      {5, makeTiling({8, 16}, {8, 8}, {16, 8}), 9.6},
+      {6, makeTiling({8, 16}, {4, 16}, {20, 8}), 7.33},
+      {7, makeTiling({8, 16, 1}, {8, 8, 1}, {2, 4, 24}), 33.8},
+      {7, makeTiling({8, 16, 1}, {8, 8, 1}, {6, 1, 24}), 34.1},
+      {7, makeTiling({1, 16, 8}, {1, 8, 8}, {9, 4, 4}), 38.4},
+      {8, makeTiling({2, 8, 8}, {1, 8, 8}, {2, 8, 12}), 21.1},
+      {10, makeTiling({16, 1, 8}, {16, 1, 4}, {16, 12, 1}), 7.02},
+  };
+  std::vector<Pick> picks = getPicks();
+  for (const auto &point : measured) {
+    std::optional<HopperCost> cost =
+        predictHopper(picks[point.pick].problem, getChip(), point.tiling);
+    ASSERT_TRUE(cost);
+    EXPECT_NEAR(cost->cycles / 1.65e6 / point.milliseconds, 1, 0.12)
+        << picks[point.pick].name << " " << point.milliseconds;
+  }
+}
+
+TEST(HopperCostModel, SearchTime) {
+  clock_t begin = clock();
+  for (const Pick &pick : getPicks())
+    searchHopper(pick.problem, getChip());
+  // Long axes are sampled.
+  Axis axis{24};
+  searchHopper(makeProblem({axis, axis, axis}, {4096, 4096, 4096}, 8),
+               getChip());
+  double seconds = double(clock() - begin) / CLOCKS_PER_SEC;
+  EXPECT_LT(seconds, 0.05 * 12);
+}
+
+/// Counts of a thread block's tiles, from the keys of each query.
+struct Count {
+  double loaded = 0, computed = 0, inside = 0;
+};
+
+Count countAxis(const Axis &axis, int64_t size, int64_t queryTile,
+                int64_t ownTile, int64_t keyTile) {
+  auto keys = [&](int64_t begin, int64_t end) {
+    window::Range<int64_t> all{size, 0};
+    for (int64_t query = begin; query < std::min(end, size); ++query) {
+      auto range = window::keyRange(axis, size, query);
+      all = {std::min(all.begin, range.begin), std::max(all.end, range.end)};
+    }
+    return all;
+  };
+  auto seen = [&](int64_t begin, int64_t end, int64_t key) {
+    for (int64_t query = begin; query < std::min(end, size); ++query) {
+      auto range = window::keyRange(axis, size, query);
+      if (key < range.begin || key + keyTile > range.end)
+        return false;
+    }
+    return true;
+  };
+  Count count;
+  for (int64_t block = 0; block < size; block += queryTile) {
+    auto all = keys(block, block + queryTile);
+    int64_t tiles = window::ceilDiv(all.end - all.begin, keyTile);
+    // Which warpgroups need a tile.
+    int64_t only[2] = {0, 0}, both = 0;
+    Count own, together;
+    for (int64_t tile = 0; tile < tiles; ++tile) {
+      int64_t key = all.begin + tile * keyTile;
+      ++count.loaded;
+      bool needed[2] = {false, false};
+      for (int64_t g = 0; g < queryTile / ownTile; ++g) {
+        int64_t begin = block + g * ownTile;
+        if (begin >= size)
+          continue;
+        auto range = keys(begin, begin + ownTile);
+        needed[g] = key < range.end && key + keyTile > range.begin;
+        bool inside = seen(begin, begin + ownTile, key);
+        own.computed += needed[g];
+        own.inside += needed[g] && inside;
+        together.computed += 1;
+        together.inside += inside;
+      }
+      only[0] += needed[0] && !needed[1];
+      only[1] += needed[1] && !needed[0];
+      both += needed[0] && needed[1];
+    }
+    // Too few common tiles to put between those of one warpgroup.
+    bool single = queryTile == ownTile || block + ownTile >= size;
+    const Count &chosen =
+        !single && both < std::abs(only[0] - only[1]) ? together : own;
+    count.computed += chosen.computed;
+    count.inside += chosen.inside;
+  }
+  return count;
+}
+
+TEST(HopperCostModel, Counts) {
+  std::mt19937 random(5);
+  auto pick = [&](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random);
+  };
+  for (int trial = 0; trial < 300; ++trial) {
+    std::vector<Axis> axes(2);
+    Box lengths(2);
+    for (int i = 0; i < 2; ++i) {
+      lengths[i] = pick(1, 60);
+      axes[i].window = pick(1, lengths[i]);
+      axes[i].stride = pick(1, axes[i].window);
+      axes[i].causal = pick(0, 2) == 0;
+    }
+    GpuProblem problem = makeProblem(axes, lengths, 1);
+    int64_t first = int64_t(1) << pick(0, 6);
+    Box own = {first, 64 / first};
+    Box query = own;
+    query[pick(0, 1)] *= 2;
+    int64_t keys = 16 * pick(1, 12), outer = pick(1, keys);
+    while (keys % outer != 0)
+      --outer;
+    Box key = {outer, keys / outer};
+    std::optional<HopperCost> cost =
+        predictHopper(problem, getChip(), makeTiling(query, own, key));
+    ASSERT_TRUE(cost);
+    Count total{1, 1, 1};
+    double blocks = 1, needed = 1, masked = 0;
+    for (int i = 0; i < 2; ++i) {
+      Count count = countAxis(axes[i], lengths[i], query[i], own[i], key[i]);
+      total.loaded *= count.loaded;
+      total.computed *= count.computed;
+      masked += 1 - count.inside / count.computed;
+      blocks *= double(window::ceilDiv(lengths[i], query[i]));
+      needed *= double(window::pairCount(axes[i], lengths[i]));
+    }
+    EXPECT_EQ(cost->blocks, blocks);
+    EXPECT_NEAR(cost->loaded, total.loaded / blocks, 1e-9);
+    EXPECT_NEAR(cost->computed, total.computed / (2 * blocks), 1e-9);
+    EXPECT_NEAR(cost->maskedAxes, masked, 1e-9);
+    EXPECT_NEAR(cost->waste, total.computed * 64 * double(keys) / needed,
+                1e-9 * cost->waste);
+  }
+}
+
+TEST(HopperCostModel, EveryProblemHasATiling) {
+  std::mt19937 random(7);
+  for (int trial = 0; trial < 200; ++trial) {
+    auto pick = [&](int64_t low, int64_t high) {
+      return std::uniform_int_distribution<int64_t>(low, high)(random);
+    };
+    std::vector<Axis> axes(size_t(pick(1, 3)));
+    Box lengths;
+    for (Axis &axis : axes) {
+      lengths.push_back(pick(1, trial % 2 ? 5 : 70));
+      axis.window = pick(1, lengths.back());
+      axis.stride = pick(1, axis.window);
+      axis.causal = pick(0, 2) == 0;
+    }
+    GpuProblem problem = makeProblem(
+        axes, lengths, trial % 7 == 0 ? dynamicLength : pick(0, 100));
+    std::optional<HopperTiling> tiling = searchHopper(problem, getChip());
+    ASSERT_TRUE(tiling);
+    EXPECT_EQ(product(tiling->warpgroupTile), 64);
+    EXPECT_EQ(product(tiling->queryTile), 128);
+    EXPECT_EQ(product(tiling->keyTile) % 16, 0);
+    EXPECT_LE(product(tiling->keyTile), 192);
+    std::optional<HopperCost> cost = predictHopper(problem, getChip(), *tiling);
+    ASSERT_TRUE(cost);
+    EXPECT_LE(cost->sharedBytes, getChip().sharedPerBlock);
+  }
+}
+
+TEST(HopperCostModel, Scope) {
+  GpuProblem problem = makeProblem({{5}}, {16}, 1);
+  EXPECT_TRUE(isForWarpgroups(problem));
+  auto without = [&](auto change) {
+    GpuProblem other = problem;
+    change(other);
+    EXPECT_FALSE(isForWarpgroups(other));
+    EXPECT_FALSE(searchHopper(other, getChip()));
+  };
+  without([](GpuProblem &p) { p.headDim = 64; });
+  without([](GpuProblem &p) { p.valueDim = 64; });
+  without([](GpuProblem &p) { p.operandBytes = 4; });
+  without([](GpuProblem &p) { p.hasBias = true; });
+  without([](GpuProblem &p) { p.additionalKeys = 1; });
+  without([](GpuProblem &p) { p.fused = false; });
+  without([](GpuProblem &p) { p.axes[0].dilation = 2; });
+  without([](GpuProblem &p) { p.lengths[0] = dynamicLength; });
+  // Shared memory.
+  EXPECT_FALSE(searchHopper(problem, *findGpuChip("sm_89")));
+}
+
+TEST(HopperCostModel, IllegalTilings) {
+  GpuProblem problem = makeProblem({{5}, {5}}, {64, 64}, 1);
+  auto predict = [&](Box queryTile, Box warpgroupTile, Box keyTile) {
+    return bool(predictHopper(problem, getChip(),
+                              makeTiling(queryTile, warpgroupTile, keyTile)));
+  };
+  EXPECT_TRUE(predict({8, 16}, {8, 8}, {8, 8}));
+  EXPECT_FALSE(predict({8, 8}, {8, 8}, {8, 8}));
+  EXPECT_FALSE(predict({16, 16}, {8, 8}, {8, 8}));
+  EXPECT_FALSE(predict({8, 24}, {8, 8}, {8, 8}));
+  EXPECT_FALSE(predict({8, 8}, {8, 4}, {8, 8}));
+  EXPECT_FALSE(predict({8, 16}, {8, 8}, {8, 9}));
+  EXPECT_FALSE(predict({8, 16}, {8, 8}, {16, 13}));
+}
+
+TEST(HopperCostModel, Describes) {
+  std::optional<HopperCost> cost = predictHopper(
+      getPicks()[5].problem, getChip(), makeTiling({8, 16}, {8, 8}, {22, 8}));
+  ASSERT_TRUE(cost);
+  EXPECT_NE(cost->describe().find("45.5 key tiles per thread block, of which a "
+                                  "warpgroup computes 42.8 (50% masked"),
+            std::string::npos)
+      << cost->describe();
+}
+
+} // namespace
