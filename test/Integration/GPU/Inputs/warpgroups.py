@@ -582,6 +582,10 @@ class Host(Block):
     def _nagpu_tensor_map(self, agent, op, args, env):
         return Map(args[0])
 
+    def _nagpu_multiprocessors(self, agent, op, args, env):
+        # Few, so that a CTA of a persistent grid has several items.
+        return 3
+
     def _memref_assume_alignment(self, agent, op, args, env):
         return args[0] if op.results else None
 
