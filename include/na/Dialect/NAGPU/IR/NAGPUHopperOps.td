@@ -115,7 +115,7 @@ class NAGPU_MBarrierOp<string mnemonic>
 def NAGPU_MBarrierArriveOp : NAGPU_MBarrierOp<"mbarrier_arrive"> {
   let summary = "One arrival a warp, or of the producer";
   let description = [{
-    In a producer of `nagpu.roles`, its thread arrives once; elsewhere the first
+    In a producer of `nagpu.roles`, one lane arrives once; elsewhere the first
     lane of every warp does, behind all lanes of the warp.
 
     Example:
@@ -276,6 +276,21 @@ def NAGPU_TensorMapOp : NAGPU_Op<"tensor_map", [Pure]> {
     $source attr-dict `:` type($source) `->` qualified(type($result))
   }];
   let hasVerifier = 1;
+}
+
+def NAGPU_MultiprocessorsOp : NAGPU_Op<"multiprocessors", [Pure]> {
+  let summary = "The multiprocessors of the device";
+  let description = [{
+    On the host: of the device that the function launches its kernels on.
+
+    Example:
+
+    ```mlir
+    %n = nagpu.multiprocessors : index
+    ```
+  }];
+  let results = (outs Index:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
 }
 
 def NAGPU_TmaLoadOp : NAGPU_Op<"tma_load",
@@ -480,10 +495,11 @@ def NAGPU_RolesOp : NAGPU_Op<"roles",
   let summary = "Divides the CTA into a producer and consumer warpgroups";
   let description = [{
     The CTA has `128 (1 + groups)` threads. First all of them meet in a barrier.
-    Then the first lane of warp `i` of warpgroup 0 executes the `i`-th of the
-    (one to four) producer regions, and each of the other warpgroups executes
-    the consumer region with its number, from 0 on; warps and threads are those
-    of the warpgroup there. A thread of the producers may have
+    Then warp `i` of warpgroup 0 executes the `i`-th of the (one to four)
+    producer regions as one thread: all its lanes compute, one of them copies,
+    arrives and writes. Each of the other warpgroups executes the consumer region
+    with its number, from 0 on; warps and threads are those of the warpgroup
+    there. A thread of the producers may have
     `producerRegisters` registers, one of the consumers `consumerRegisters`
     (`setmaxnreg`): multiples of 8 from 24 to 240, in all at most what the CTA
     starts with. With one consumer warpgroup there is nothing to divide, and the
