@@ -254,6 +254,8 @@ void populateFragmentPatterns(const TypeConverter &converter,
                               RewritePatternSet &patterns);
 void populateStorePatterns(const TypeConverter &converter,
                            RewritePatternSet &patterns);
+void populateSlotPatterns(const TypeConverter &converter,
+                          RewritePatternSet &patterns);
 void populateWgmmaPatterns(const TypeConverter &converter,
                            RewritePatternSet &patterns);
 void populateTensorMemoryPatterns(const TypeConverter &converter,

@@ -83,6 +83,7 @@ struct ConvertNAGPUToNVVM
     populateProductPatterns(converter, patterns);
     populateFragmentPatterns(converter, patterns);
     populateStorePatterns(converter, patterns);
+    populateSlotPatterns(converter, patterns);
     populateWgmmaPatterns(converter, patterns);
     populateTensorMemoryPatterns(converter, patterns);
     scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,

@@ -53,12 +53,6 @@ class Kernel(CTA):
     def _gpu_terminator(self, op, args, active):
         return None
 
-    def _arith_minsi(self, op, args, active):
-        return np.minimum(*args)
-
-    def _arith_maxsi(self, op, args, active):
-        return np.maximum(*args)
-
     def _arith_ceildivsi(self, op, args, active):
         return -(-args[0] // args[1])
 
@@ -155,10 +149,25 @@ CASES = [
          key_heads=1, batch=2),
     Case("scores with a bias, f32", (23,), (7,), (16,), (16,), 1, op="qk",
          dtype="f32", bias=True, dilation=[2]),
+    Case("scores of a tile with more slots than lanes", (50,), (45,), (32,),
+         (48,), 1, op="qk", dtype="f16", channels=32),
+    Case("scores in three axes, windows in one tile", (5, 6, 9), (3, 3, 5),
+         (2, 2, 8), (2, 4, 12), 2, op="qk", dilation=[1, 2, 1]),
+    Case("scores, sixteen rows a warp", (9, 21), (3, 7), (4, 8), (6, 16), 2,
+         op="qk", heads=2, stride=[1, 3]),
+    Case("scores, tf32", (23,), (9,), (32,), (32,), 1, op="qk", dtype="f32",
+         tf32=True, channels=24),
     Case("weighted sums", (11, 13), (5, 4), (4, 8), (2, 8), 2, op="av", heads=2,
          key_heads=1, causal=[True, False], values=24),
     Case("weighted sums, f32", (23,), (7,), (32,), (16,), 1, op="av",
          dtype="f32", stride=[3]),
+    Case("weighted sums, tf32", (23,), (9,), (32,), (32,), 1, op="av",
+         dtype="f32", tf32=True, values=24),
+    Case("weighted sums of a tile with more slots than lanes", (9, 50), (3, 21),
+         (2, 16), (4, 36), 2, op="av", dtype="f16", heads=2),
+    Case("weighted sums in three axes", (5, 6, 9), (3, 3, 5), (2, 2, 8),
+         (2, 4, 12), 1, op="av", dilation=[1, 2, 1],
+         causal=[True, False, True], values=32),
 ]
 
 
