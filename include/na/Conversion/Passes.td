@@ -895,8 +895,8 @@ def NAGPUFinalizeKernelsPass
       function's argument that the tensor is (a view of), or -1; `type` 0 for
       f16 and 1 for bf16; `shape` the sizes and strides of the tensor, in
       elements, and the sizes of the box; `swizzle` the bytes of a panel's row.
-    * A kernel with register budgets (`setmaxnreg`) says that one CTA may have
-      a multiprocessor.
+    * A kernel with register budgets (`setmaxnreg`) says how many CTAs share a
+      multiprocessor.
 
     Example:
 

@@ -31,7 +31,7 @@ static void lowerRole(RolesOp op) {
   if (auto func = op->getParentOfType<gpu::GPUFuncOp>()) {
     func.setKnownBlockSize(
         std::array<int32_t, 3>{int32_t(op.getThreads()), 1, 1});
-    keepRegisterBudgets(func);
+    keepRegisterBudgets(func, op.getCTAsPerMultiprocessor());
   }
   gpu::BarrierOp::create(b);
   Value thread = b.thread();
@@ -42,14 +42,16 @@ static void lowerRole(RolesOp op) {
                                  b.constant(constant));
   };
   auto setRegisters = [&](StringRef change, int64_t count) {
-    if (op.getGroups() == 1)
+    if (!op.changesRegisters())
       return;
     b.assembly(
         ("setmaxnreg." + change + ".sync.aligned.u32 " + Twine(count) + ";")
             .str(),
         {});
     std::prev(b.getInsertionPoint())
-        ->setDiscardableAttr(registersAttrName, b.getUnitAttr());
+        ->setDiscardableAttr(
+            registersAttrName,
+            b.getI32IntegerAttr(op.getCTAsPerMultiprocessor()));
   };
   auto branch =
       scf::IfOp::create(b, equals(warpgroup, 0), /*withElseRegion=*/true);
@@ -68,9 +70,9 @@ static void lowerRole(RolesOp op) {
   op.erase();
 }
 
-void nagpu::keepRegisterBudgets(gpu::GPUFuncOp func) {
+void nagpu::keepRegisterBudgets(gpu::GPUFuncOp func, int64_t ctas) {
   func->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
-                Builder(func).getI32IntegerAttr(1));
+                Builder(func).getI32IntegerAttr(ctas));
 }
 
 void nagpu::lowerRoles(Operation *op) {

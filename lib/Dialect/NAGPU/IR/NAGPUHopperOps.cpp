@@ -418,6 +418,19 @@ void RolesOp::print(OpAsmPrinter &printer) {
           : llvm::to_vector((*this)->getDiscardableAttrs()));
 }
 
+int64_t RolesOp::getStartRegisters(int64_t ctas) {
+  // ptxas gives each thread as many, in units of 8.
+  return 65536 / (getThreads() * ctas) / 8 * 8;
+}
+
+int64_t RolesOp::getCTAsPerMultiprocessor() {
+  int64_t total = getProducerRegisters() + getGroups() * getConsumerRegisters();
+  int64_t ctas = 2048 / getThreads();
+  while (ctas > 1 && total > getStartRegisters(ctas) * int64_t(1 + getGroups()))
+    --ctas;
+  return ctas;
+}
+
 LogicalResult RolesOp::verify() {
   if (getEnclosing(*this))
     return emitOpError() << "is in another nagpu.roles";
@@ -437,10 +450,9 @@ LogicalResult RolesOp::verify() {
                            << ", expected a multiple of 8";
   }
   // One warpgroup of each kind has all the registers that it can name.
-  if (getGroups() == 1)
+  if (!changesRegisters())
     return success();
-  // What ptxas gives each thread of a CTA that has the multiprocessor.
-  int64_t start = 65536 / getThreads() / 8 * 8;
+  int64_t start = getStartRegisters(getCTAsPerMultiprocessor());
   if (producer > start || consumer < start)
     return emitOpError() << "the CTA starts with " << start
                          << " registers a thread; expected at most as many "
