@@ -56,6 +56,7 @@ static void addTiledKernels(OpPassManager &pm,
     pm.addPass(nagpu::createNAGPUSpecializeWarps());
     pm.addPass(createCanonicalizerPass());
     pm.addPass(createCSEPass());
+    pm.addPass(nagpu::createNAGPUPersistentGrid());
     pm.addPass(nagpu::createNAGPUOverlapProducts());
     pm.addPass(createCanonicalizerPass());
     pm.addPass(createCSEPass());

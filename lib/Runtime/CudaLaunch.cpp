@@ -285,6 +285,11 @@ void naCudaEncodeTensorMap(void *map, int64_t argument, int64_t address,
   scope->encodeTensorMap(boxes, *static_cast<TensorMap *>(map));
 }
 
+int64_t naCudaMultiprocessors() {
+  LaunchScope *scope = scopeFor("naCudaMultiprocessors");
+  return scope ? scope->multiprocessors() : 1;
+}
+
 static void *allocateDevice(uint64_t bytes) {
   LaunchScope *scope = scopeFor("allocation");
   return scope ? scope->allocate(bytes, 1) : nullptr;
@@ -343,6 +348,8 @@ const na::runtime::Symbol *na::cuda::launchSymbols() {
       {"naCudaLaunch", reinterpret_cast<void *>(&naCudaLaunch)},
       {"naCudaEncodeTensorMap",
        reinterpret_cast<void *>(&naCudaEncodeTensorMap)},
+      {"naCudaMultiprocessors",
+       reinterpret_cast<void *>(&naCudaMultiprocessors)},
       {"_mlir_memref_to_llvm_alloc", reinterpret_cast<void *>(&allocateDevice)},
       {"_mlir_memref_to_llvm_aligned_alloc",
        reinterpret_cast<void *>(&allocateAlignedDevice)},

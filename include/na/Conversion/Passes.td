@@ -895,6 +895,8 @@ def NAGPUFinalizeKernelsPass
       function's argument that the tensor is (a view of), or -1; `type` 0 for
       f16 and 1 for bf16; `shape` the sizes and strides of the tensor, in
       elements, and the sizes of the box; `swizzle` the bytes of a panel's row.
+    * `nagpu.multiprocessors` becomes a call of
+      `int64_t naCudaMultiprocessors(void)`.
     * A kernel with register budgets (`setmaxnreg`) says how many CTAs share a
       multiprocessor.
 
@@ -919,8 +921,8 @@ def NAGPUFinalizeKernelsPass
       args(%map : !llvm.ptr)
     ```
 
-    Errors: another use of a map than in a launch; a symbol
-    `naCudaEncodeTensorMap` that is something else.
+    Errors: another use of a map than in a launch; a symbol of one of these
+    functions that is something else.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",

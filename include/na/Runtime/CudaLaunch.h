@@ -39,6 +39,9 @@ void naCudaLaunch(int64_t kernel, int64_t grid, int64_t threads,
                   int64_t sharedBytes, int64_t params, int64_t count,
                   int64_t alignments);
 
+/// The multiprocessors of the scope's device.
+int64_t naCudaMultiprocessors();
+
 } // extern "C"
 
 namespace na::cuda {
@@ -85,6 +88,9 @@ public:
 
   /// The first failure so far.
   const Error &error() const { return first; }
+  int64_t multiprocessors() const {
+    return kernels.device().properties().multiprocessors;
+  }
   /// The number of kernels that were enqueued.
   int64_t launches() const { return launched; }
 
@@ -120,8 +126,8 @@ private:
 
 /// The symbols that a JIT has to offer to host code compiled for a GPU, in
 /// place of or beside those of runtime::symbols(), terminated by an entry
-/// without a name: naCudaLaunch, naCudaEncodeTensorMap, the allocation
-/// functions of memrefs
+/// without a name: naCudaLaunch, naCudaEncodeTensorMap, naCudaMultiprocessors,
+/// the allocation functions of memrefs
 /// (`_mlir_memref_to_llvm_alloc` and its like) and the copy between memrefs,
 /// which must be contiguous here.
 const runtime::Symbol *launchSymbols();

@@ -19,6 +19,10 @@
 
 namespace na::schedule {
 
+/// Shared memory of barriers, and of where each tile lies and what masks it
+/// needs; at most.
+constexpr int64_t bookkeepingBytes = 2048;
+
 struct WarpgroupBudgets {
   /// Registers of a thread.
   int64_t producer = 240, consumer = 240;

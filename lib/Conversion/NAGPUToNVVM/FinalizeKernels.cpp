@@ -24,6 +24,8 @@ using namespace mlir;
 using namespace mlir::nagpu;
 
 static constexpr llvm::StringLiteral encodeName = "naCudaEncodeTensorMap";
+static constexpr llvm::StringLiteral multiprocessorsName =
+    "naCudaMultiprocessors";
 
 /// The bytes of a descriptor, as 64-bit words, and their alignment.
 static constexpr int64_t descriptorWords = 16;
@@ -54,27 +56,51 @@ static Value allocateWords(OpBuilder &builder, Operation *op, int64_t count,
                                 builder.getI64Type(), size, alignment);
 }
 
-static FailureOr<func::FuncOp> getEncoder(SymbolTable &symbols,
-                                          OpBuilder builder) {
-  Type integer = builder.getI64Type();
-  auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
-  FunctionType type = builder.getFunctionType(
-      {pointer, integer, integer, integer, integer, pointer, integer}, {});
-  if (Operation *existing = symbols.lookup(encodeName)) {
+/// A function of the run time.
+static FailureOr<func::FuncOp> getFunction(SymbolTable &symbols, StringRef name,
+                                           FunctionType type) {
+  if (Operation *existing = symbols.lookup(name)) {
     auto function = dyn_cast<func::FuncOp>(existing);
     if (function && function.isDeclaration() &&
         function.getFunctionType() == type)
       return function;
     return existing->emitError("nagpu-finalize-kernels: symbol '")
-           << encodeName << "' is taken; expected a declaration of type "
-           << type;
+           << name << "' is taken; expected a declaration of type " << type;
   }
-  builder.setInsertionPointToStart(&symbols.getOp()->getRegion(0).front());
-  auto function = func::FuncOp::create(builder, symbols.getOp()->getLoc(),
-                                       encodeName, type);
+  auto builder =
+      OpBuilder::atBlockBegin(&symbols.getOp()->getRegion(0).front());
+  auto function =
+      func::FuncOp::create(builder, symbols.getOp()->getLoc(), name, type);
   function.setPrivate();
   symbols.insert(function);
   return function;
+}
+
+static FailureOr<func::FuncOp> getEncoder(SymbolTable &symbols,
+                                          OpBuilder builder) {
+  Type integer = builder.getI64Type();
+  auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
+  return getFunction(
+      symbols, encodeName,
+      builder.getFunctionType(
+          {pointer, integer, integer, integer, integer, pointer, integer}, {}));
+}
+
+static LogicalResult lowerMultiprocessors(MultiprocessorsOp op,
+                                          SymbolTable &symbols) {
+  OpBuilder builder(op);
+  FailureOr<func::FuncOp> function =
+      getFunction(symbols, multiprocessorsName,
+                  builder.getFunctionType({}, builder.getI64Type()));
+  if (failed(function))
+    return failure();
+  auto call = func::CallOp::create(builder, op.getLoc(), *function);
+  op.replaceAllUsesWith(arith::IndexCastOp::create(builder, op.getLoc(),
+                                                   builder.getIndexType(),
+                                                   call.getResult(0))
+                            .getResult());
+  op.erase();
+  return success();
 }
 
 /// Has the run time encode the map, into memory of the function.
@@ -145,6 +171,11 @@ struct FinalizeKernels
       if (failed(lowerTensorMap(op, symbols)))
         return signalPassFailure();
     }
+    SmallVector<MultiprocessorsOp> counts;
+    module.walk([&](MultiprocessorsOp op) { counts.push_back(op); });
+    for (MultiprocessorsOp op : counts)
+      if (failed(lowerMultiprocessors(op, symbols)))
+        return signalPassFailure();
     lowerTensorMapParameters(module);
     SmallVector<UnrealizedConversionCastOp> casts;
     module.walk([&](UnrealizedConversionCastOp op) { casts.push_back(op); });

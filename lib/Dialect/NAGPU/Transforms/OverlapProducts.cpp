@@ -567,8 +567,8 @@ struct OverlapProducts
   void runOnOperation() override {
     SmallVector<scf::ForOp> loops;
     getOperation()->walk([&](RolesOp roles) {
-      for (auto loop : roles.getConsumers().getOps<scf::ForOp>())
-        loops.push_back(loop);
+      roles.getConsumers().walk(
+          [&](scf::ForOp loop) { loops.push_back(loop); });
     });
     IRRewriter rewriter(&getContext());
     for (scf::ForOp loop : loops) {

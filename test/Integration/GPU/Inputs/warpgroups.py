@@ -453,6 +453,15 @@ class Block:
         reduce = [np.fmax.reduce, np.add.reduce][op.integer("kind")]
         return Fragment(reduce(values, axis=1, keepdims=True), agent.time)
 
+    def _nagpu_mask(self, agent, op, args, env):
+        scores, begin, *end = (self.fragment(x) for x in args)
+        coordinate = np.indices(op.integers("box"))[op.integer("axis")]
+        coordinate = coordinate.reshape(1, -1)
+        end = end[0] if end else begin + op.integer("size")
+        inside = (begin <= coordinate) & (coordinate < end)
+        return Fragment(np.where(inside, scores, np.float32(-np.inf)),
+                        agent.time)
+
     def _nagpu_map(self, agent, op, args, env):
         body = op.regions[0]
         types = [t for t in op.types + op.result_types] + re.findall(
@@ -581,6 +590,10 @@ class Host(Block):
 
     def _nagpu_tensor_map(self, agent, op, args, env):
         return Map(args[0])
+
+    def _nagpu_multiprocessors(self, agent, op, args, env):
+        # Few, so that a CTA of a persistent grid has several items.
+        return 3
 
     def _memref_assume_alignment(self, agent, op, args, env):
         return args[0] if op.results else None

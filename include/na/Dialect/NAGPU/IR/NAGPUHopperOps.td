@@ -278,6 +278,21 @@ def NAGPU_TensorMapOp : NAGPU_Op<"tensor_map", [Pure]> {
   let hasVerifier = 1;
 }
 
+def NAGPU_MultiprocessorsOp : NAGPU_Op<"multiprocessors", [Pure]> {
+  let summary = "The multiprocessors of the device";
+  let description = [{
+    On the host: of the device that the function launches its kernels on.
+
+    Example:
+
+    ```mlir
+    %n = nagpu.multiprocessors : index
+    ```
+  }];
+  let results = (outs Index:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
 def NAGPU_TmaLoadOp : NAGPU_Op<"tma_load",
     [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Starts to copy a box of a tensor to a shared tile";

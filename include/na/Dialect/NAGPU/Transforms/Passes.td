@@ -136,6 +136,25 @@ def NAGPUSpecializeWarps : Pass<"nagpu-specialize-warps"> {
     "::mlir::scf::SCFDialect"];
 }
 
+def NAGPUPersistentGrid : Pass<"nagpu-persistent-grid"> {
+  let summary = "Launch no more CTAs than run at a time";
+  let description = [{
+    Each role of a kernel with `nagpu.roles`, as `nagpu-specialize-warps` makes
+    it, gets a loop over items: those that were CTAs, in steps of the grid. Slots
+    and parities go on from one item to the next, so that producers load the
+    first tiles of an item while the consumers still store the results of the one
+    before; a further barrier says that the queries are read no more. The grid
+    has as many CTAs as there are multiprocessors, times those that share one by
+    their register budgets.
+
+    A kernel whose loop over tiles has been folded away, or of another form, is
+    left as it is.
+  }];
+  let dependentDialects = [
+    "::mlir::nagpu::NAGPUDialect", "::mlir::arith::ArithDialect",
+    "::mlir::scf::SCFDialect"];
+}
+
 def NAGPUOverlapProducts : Pass<"nagpu-overlap-products"> {
   let summary = "Start the scores of the next tile before a tile's softmax";
   let description = [{

@@ -1,0 +1,253 @@
+//===- PersistentGrid.cpp - As many CTAs as run at a time -----------------===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "na/Dialect/NAGPU/IR/NAGPU.h"
+#include "na/Dialect/NAGPU/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::nagpu {
+#define GEN_PASS_DEF_NAGPUPERSISTENTGRID
+#include "na/Dialect/NAGPU/Transforms/Passes.h.inc"
+} // namespace mlir::nagpu
+
+using namespace mlir;
+using namespace mlir::nagpu;
+
+/// Warps of a warpgroup, each of which arrives at a barrier for itself.
+static constexpr int64_t warpgroupWarps = 4;
+
+namespace {
+
+class GridShrinker {
+public:
+  GridShrinker(gpu::LaunchOp launch, RolesOp roles)
+      : launch(launch), roles(roles), rewriter(launch),
+        b(launch.getLoc(), rewriter) {}
+
+  bool match();
+  void run();
+
+private:
+  scf::ForOp findLoop(Region &region);
+  scf::ForOp wrap(Region &region, ValueRange inits);
+  void finish(scf::ForOp items, ValueRange values);
+  void repeatKeys(Region &region);
+  void repeatQueries(Region &region);
+  void repeatConsumers();
+  Value i32(int64_t value) {
+    return arith::ConstantOp::create(b, b.getI32IntegerAttr(value));
+  }
+  Value flip(Value parity) { return arith::XOrIOp::create(b, parity, i32(1)); }
+
+  gpu::LaunchOp launch;
+  RolesOp roles;
+  IRRewriter rewriter;
+  ImplicitLocOpBuilder b;
+  /// The producer of the queries, the barriers that say that they have come,
+  /// and that nobody reads them any more.
+  Region *queries = nullptr;
+  Value queriesFull, queriesFree;
+  Value count;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// What there is
+//===----------------------------------------------------------------------===//
+
+/// The loop of a role over tiles, whose last two carried values are the slot;
+/// null if there is none or several.
+scf::ForOp GridShrinker::findLoop(Region &region) {
+  scf::ForOp found;
+  for (auto loop : region.getOps<scf::ForOp>()) {
+    if (found)
+      return {};
+    found = loop;
+  }
+  if (!found || found.getNumRegionIterArgs() < 2)
+    return {};
+  auto slot = found.getResults().take_back(2);
+  bool isSlot = slot[0].getType().isIndex() && slot[1].getType().isInteger(32);
+  return isSlot ? found : scf::ForOp();
+}
+
+bool GridShrinker::match() {
+  for (Region &producer : roles.getProducers()) {
+    if (findLoop(producer))
+      continue;
+    // One that loads a tile for each warpgroup, once.
+    if (queries || !producer.getOps<scf::ForOp>().empty())
+      return false;
+    queries = &producer;
+    for (auto expect : producer.getOps<MBarrierExpectTxOp>()) {
+      if (queriesFull && queriesFull != expect.getBarrier())
+        return false;
+      queriesFull = expect.getBarrier();
+    }
+  }
+  if (!queriesFull || !findLoop(roles.getConsumers()))
+    return false;
+  // What depends on the CTA is arithmetic, so that roles can repeat it.
+  Block *body = roles->getBlock();
+  for (Operation &op : *body)
+    if (!isa<AllocOp, MBarrierInitOp, MailboxAllocOp, gpu::TerminatorOp>(op) &&
+        &op != roles && !isMemoryEffectFree(&op))
+      return false;
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// What becomes of it
+//===----------------------------------------------------------------------===//
+
+/// Puts all of a role into a loop over items, in front of it the arithmetic on
+/// the item that the role uses.
+scf::ForOp GridShrinker::wrap(Region &region, ValueRange inits) {
+  Block &block = region.front();
+  auto items = scf::ForOp::create(b, launch.getBlockIds().x, count,
+                                  launch.getGridSize().x, inits);
+  Block *body = items.getBody();
+  if (inits.empty())
+    rewriter.eraseOp(body->getTerminator());
+  items->remove();
+  body->getOperations().splice(body->end(), block.getOperations());
+  block.push_back(items);
+
+  Value block0 = launch.getBlockIds().x;
+  IRMapping mapping;
+  mapping.map(block0, items.getInductionVar());
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(body);
+  for (Operation &op : *roles->getBlock()) {
+    if (&op == roles)
+      break;
+    bool depends = llvm::any_of(op.getOperands(), [&](Value operand) {
+      return mapping.contains(operand);
+    });
+    if (depends)
+      b.clone(op, mapping);
+  }
+  for (auto [from, to] : mapping.getValueMap())
+    rewriter.replaceUsesWithIf(from, to, [&](OpOperand &use) {
+      return region.isAncestor(use.getOwner()->getParentRegion()) &&
+             use.getOwner() != items;
+    });
+  return items;
+}
+
+void GridShrinker::finish(scf::ForOp items, ValueRange values) {
+  b.setInsertionPointToEnd(items.getBody());
+  scf::YieldOp::create(b, values);
+}
+
+/// A producer of keys or values goes on with the next slot.
+void GridShrinker::repeatKeys(Region &region) {
+  scf::ForOp loop = findLoop(region);
+  b.setInsertionPointToStart(&region.front());
+  SmallVector<Value> inits(loop.getInitArgs().take_back(2));
+  // Constants, of the region or outside; the loop over items comes behind.
+  SmallVector<Value> fresh = {arith::ConstantIndexOp::create(b, 0), i32(1)};
+  scf::ForOp items = wrap(region, fresh);
+  for (Value value : fresh)
+    value.getDefiningOp()->moveBefore(items);
+  loop.getInitArgsMutable()
+      .slice(loop.getInitArgs().size() - 2, 2)
+      .assign(items.getRegionIterArgs());
+  finish(items, loop.getResults().take_back(2));
+}
+
+/// The producer of queries waits until those of the item before are read.
+void GridShrinker::repeatQueries(Region &region) {
+  b.setInsertionPointToStart(&region.front());
+  Value free = i32(1);
+  scf::ForOp items = wrap(region, free);
+  free.getDefiningOp()->moveBefore(items);
+  Value parity = items.getRegionIterArg(0);
+  for (auto expect : llvm::make_early_inc_range(
+           items.getBody()->getOps<MBarrierExpectTxOp>())) {
+    b.setInsertionPoint(expect);
+    MBarrierWaitOp::create(b, queriesFree, expect.getIndex(), parity);
+  }
+  b.setInsertionPointToEnd(items.getBody());
+  finish(items, flip(parity));
+}
+
+void GridShrinker::repeatConsumers() {
+  Region &region = roles.getConsumers();
+  scf::ForOp loop = findLoop(region);
+  b.setInsertionPointToStart(&region.front());
+  SmallVector<Value> fresh = {arith::ConstantIndexOp::create(b, 0), i32(0),
+                              i32(0)};
+  scf::ForOp items = wrap(region, fresh);
+  for (Value value : fresh)
+    value.getDefiningOp()->moveBefore(items);
+  auto args = items.getRegionIterArgs();
+  Value parity = args[2];
+  loop.getInitArgsMutable()
+      .slice(loop.getInitArgs().size() - 2, 2)
+      .assign(args.take_front(2));
+  items.walk([&](MBarrierWaitOp wait) {
+    if (wait.getBarrier() == queriesFull)
+      wait.getParityMutable().assign(parity);
+  });
+  b.setInsertionPointAfter(loop);
+  MBarrierArriveOp::create(b, queriesFree, region.getArgument(0));
+  b.setInsertionPointToEnd(items.getBody());
+  SmallVector<Value> next(loop.getResults().take_back(2));
+  next.push_back(flip(parity));
+  finish(items, next);
+}
+
+void GridShrinker::run() {
+  count = launch.getGridSizeX();
+  b.setInsertionPoint(launch);
+  Value resident = MultiprocessorsOp::create(b, b.getIndexType());
+  if (int64_t ctas = roles.getCTAsPerMultiprocessor(); ctas > 1) {
+    Value perMultiprocessor = arith::ConstantIndexOp::create(b, ctas);
+    resident = arith::MulIOp::create(b, resident, perMultiprocessor);
+  }
+  launch.getGridSizeXMutable().assign(
+      arith::MinUIOp::create(b, count, resident).getResult());
+  b.setInsertionPoint(roles);
+  queriesFree = MBarrierInitOp::create(b, queriesFull.getType(), warpgroupWarps,
+                                       IntegerAttr());
+  for (Region &producer : roles.getProducers()) {
+    if (&producer == queries)
+      repeatQueries(producer);
+    else
+      repeatKeys(producer);
+  }
+  repeatConsumers();
+}
+
+namespace {
+struct PersistentGrid : nagpu::impl::NAGPUPersistentGridBase<PersistentGrid> {
+  void runOnOperation() override {
+    SmallVector<std::pair<gpu::LaunchOp, RolesOp>> kernels;
+    getOperation()->walk([&](gpu::LaunchOp launch) {
+      if (!launch.getBody().hasOneBlock())
+        return;
+      auto roles = launch.getBody().getOps<RolesOp>();
+      if (llvm::hasSingleElement(roles))
+        kernels.push_back({launch, *roles.begin()});
+    });
+    for (auto [launch, roles] : kernels) {
+      GridShrinker shrinker(launch, roles);
+      if (shrinker.match())
+        shrinker.run();
+    }
+  }
+};
+} // namespace
