@@ -1,4 +1,5 @@
-//===- WarpgroupBudgets.h - Registers of producers and consumers -*- C++ -*-===//
+//===- WarpgroupBudgets.h - Registers of producers and consumers -*- C++
+//-*-===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -67,8 +68,7 @@ inline WarpgroupBudgets getWarpgroupBudgets(int64_t groups, int64_t keys,
     // A lone block has more than enough; producers like some too.
     if (blocks == 1 && groups == 2)
       budgets.consumer = needed <= 208 ? 216 : needed <= 232 ? 224 : 240;
-    budgets.producer =
-        std::min(mostRegisters, all - groups * budgets.consumer);
+    budgets.producer = std::min(mostRegisters, all - groups * budgets.consumer);
     break;
   }
   return budgets;

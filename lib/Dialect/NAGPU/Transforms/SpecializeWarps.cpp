@@ -305,9 +305,8 @@ RolesOp WarpSpecializer::buildRoles() {
   auto budgets = ::na::schedule::getWarpgroupBudgets(
       getGroups(), loopLoads.front().getType().getRows(),
       loopLoads.back().getType().getColumns(), sharedBytes);
-  auto op =
-      RolesOp::create(b, budgets.producer, budgets.consumer, getGroups(),
-                      queryLoads.size() + loopLoads.size());
+  auto op = RolesOp::create(b, budgets.producer, budgets.consumer, getGroups(),
+                            queryLoads.size() + loopLoads.size());
   for (Region &region : op.getProducers())
     region.emplaceBlock();
   return op;
