@@ -12,7 +12,9 @@ memory order heads-last: permutes, concatenations and softmax included.
 
 What can be measured (--what, a comma-separated list of names or patterns):
   na-fused na-unfused na-naive  our paths, each run a process of na-run; with
-                                -tf32, the f32 problems with rounded factors
+                                -tf32, the f32 problems with rounded factors;
+                                with -sm90, the code that Hopper shares with
+                                older chips
   naive-cuda                    the hand-written kernels of peers/naive.cu
   hopper-cuda                   a program built from peers/hopper_na_forward.cu
                                 (--hopper), on the problems that it knows
@@ -48,7 +50,7 @@ from common import (HERE, ITEM_BYTES, Skip, as_json, check_rows, commit,
                     weights_elements)
 from torch_peers import DENSE, PEERS, make_peer
 
-OURS = ("na-fused", "na-fused-tf32", "na-unfused", "na-unfused-tf32",
+OURS = ("na-fused", "na-fused-sm90", "na-fused-tf32", "na-unfused", "na-unfused-tf32",
         "na-naive")
 NAIVE = "naive-cuda"
 HOPPER = "hopper-cuda"
@@ -132,6 +134,7 @@ class Ours(Measured):
                                        in run.input_files().items()),
                 *(["--no-fallback"] if run.on_gpu else []),
                 *(["--tf32"] if self.name.endswith("-tf32") else []),
+                *(["--chip=sm_90"] if self.name.endswith("-sm90") else []),
                 *([f"--lock={options.lock}"]
                   if options.lock and run.on_gpu else []),
                 *options.na_run_args.split(), *more]

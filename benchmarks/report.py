@@ -8,6 +8,7 @@ REGIMES = ("cool", "sustained")
 # What the summary compares: the fastest of each group.
 GROUPS = {
     "fused": ("na-fused",),
+    "fused sm_90": ("na-fused-sm90",),
     "fused tf32": ("na-fused-tf32",),
     "unfused": ("na-unfused",),
     "unfused tf32": ("na-unfused-tf32",),
@@ -18,7 +19,7 @@ GROUPS = {
     "dense": ("dense-cudnn", "dense-flash", "dense-efficient"),
 }
 
-OURS = ("fused", "fused tf32", "unfused", "unfused tf32")
+OURS = ("fused", "fused sm_90", "fused tf32", "unfused", "unfused tf32")
 
 
 def print_rates(rates):

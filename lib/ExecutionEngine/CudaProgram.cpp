@@ -322,7 +322,8 @@ llvm::Expected<std::string>
 mlir::na::getDefaultChip(const cuda::DeviceProperties &properties) {
   const Chip *best = nullptr;
   for (const Chip &chip : chips)
-    if (!chip.only && chip.version <= getVersion(properties))
+    if (chip.only ? chip.version == getVersion(properties)
+                  : chip.version <= getVersion(properties))
       best = &chip;
   if (best)
     return best->name.str();

@@ -12,6 +12,17 @@
 // RUN: na-opt %s -na-to-nvvm="mode=fused chip=sm_90a" --dump-pass-pipeline 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=HOPPER
 // HOPPER:      na-check-gpu{chip=sm_90a format=isa}
+// HOPPER:      {{^ *}}nagpu-assign-layouts{tf32=false}{{,?$}}
+// HOPPER-NEXT: {{^ *}}canonicalize{{(\{.*)?,?$}}
+// HOPPER-NEXT: {{^ *}}cse{{(\{.*)?,?$}}
+// HOPPER-NEXT: {{^ *}}nagpu-specialize-warps{{(\{.*)?,?$}}
+// HOPPER-NEXT: {{^ *}}canonicalize{{(\{.*)?,?$}}
+// HOPPER-NEXT: {{^ *}}cse{{(\{.*)?,?$}}
+// HOPPER-NEXT: {{^ *}}nagpu-persistent-grid{{(\{.*)?,?$}}
+// HOPPER-NEXT: {{^ *}}nagpu-overlap-products{{(\{.*)?,?$}}
+// HOPPER-NEXT: {{^ *}}canonicalize{{(\{.*)?,?$}}
+// HOPPER-NEXT: {{^ *}}cse{{(\{.*)?,?$}}
+// HOPPER-NEXT: {{^ *}}nagpu-narrow-index{{(\{.*)?,?$}}
 // HOPPER:      nagpu-assign-shared-memory{limit=232448}
 // HOPPER:      {{^ *}}convert-gpu-to-nvvm{{.*}}
 // HOPPER-NEXT: {{^ *}}gpu-align-shared-memory{alignment=1024}{{,?$}}
@@ -49,6 +60,7 @@
 // TILED-NEXT:    {{^ *}}nagpu-assign-layouts{tf32=false}{{,?$}}
 // TILED-NEXT:    {{^ *}}canonicalize{{(\{.*)?,?$}}
 // TILED-NEXT:    {{^ *}}cse{{(\{.*)?,?$}}
+// TILED-NEXT:    {{^ *}}nagpu-defer-row-sums{{(\{.*)?,?$}}
 // TILED-NEXT:    {{^ *}}nagpu-narrow-index{{(\{.*)?,?$}}
 // TILED-NEXT:    {{^ *}}nagpu-schedule-pipeline{{(\{.*)?,?$}}
 // TILED-NEXT:    {{^ *}}nagpu-expand-pipeline{{(\{.*)?,?$}}

@@ -9,7 +9,7 @@ it: what the schedule says must be there after ptxas, which may move waits.
   between a wait that leaves a product in flight and the wait for that product.
   Only the first tile of a warpgroup has none to compute behind.
   Descriptors are in uniform registers: an R2UR before every product means that
-  ptxas found what loops carry to differ between lanes.
+  ptxas found what loops carry to differ between lanes of the consumers.
 
 usage: sass.py FILE; prints what it counted, fails with what is missing.
 """
@@ -56,7 +56,9 @@ def check(text):
         elif instruction.startswith("MUFU.EX2"):
             overlapped += pending > 0
             alone += pending == 0
-    moves = sum(i.startswith("R2UR") for i in code)
+    # The producers, which stand before the first product, are one thread each.
+    at = [i for i, instruction in enumerate(code) if instruction in hgmma] or [0]
+    moves = sum(i.startswith("R2UR") for i in code[at[0]:at[-1]])
     counts = dict(scores=len(shared), values=len(registers), overlapped=overlapped,
                   alone=alone, moves=moves)
     wrong = []

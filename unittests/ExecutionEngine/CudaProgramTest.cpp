@@ -388,7 +388,7 @@ TEST(CudaChip, FitsTheDevice) {
   };
   EXPECT_EQ(llvm::cantFail(getDefaultChip(device(8, 0))), "sm_80");
   EXPECT_EQ(llvm::cantFail(getDefaultChip(device(8, 8))), "sm_87");
-  EXPECT_EQ(llvm::cantFail(getDefaultChip(device(9, 0))), "sm_90");
+  EXPECT_EQ(llvm::cantFail(getDefaultChip(device(9, 0))), "sm_90a");
   EXPECT_EQ(llvm::cantFail(getDefaultChip(device(12, 0))), "sm_90");
   EXPECT_EQ(errorOf(getDefaultChip(device(7, 5)).takeError()),
             "the device (GPU) is sm_75; sm_80 is the oldest supported");

@@ -9,6 +9,7 @@
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 
 #include <map>
 
@@ -238,6 +239,10 @@ private:
     if (auto exp2 = dyn_cast<math::Exp2Op>(nested))
       if (exp2.getType().isF32())
         return {b.exp2(mapping.lookupOrDefault(exp2.getOperand()))};
+    if (auto quotient = dyn_cast<arith::DivFOp>(nested))
+      if (quotient.getType().isF32() &&
+          matchPattern(quotient.getLhs(), m_OneFloat()))
+        return {b.reciprocal(mapping.lookupOrDefault(quotient.getRhs()))};
     return SmallVector<Value>(b.clone(nested, mapping)->getResults());
   }
 

@@ -59,6 +59,8 @@ public:
   Value bitAnd(Value a, int64_t b);
   /// `condition && (a unsigned< b)`; a null condition is true.
   Value andLess(Value condition, Value a, Value b);
+  /// Both, of which one may be null (true).
+  Value both(Value a, Value b);
 
   /// Index in the CTA (in the warpgroup if the warpgroups have roles), warp,
   /// and lane of the thread (i32).
@@ -78,6 +80,11 @@ public:
   Value move(Value pointer, int64_t bytes);
   Value load(Type type, Value pointer);
   void store(Value value, Value pointer);
+  /// Stores up to 16 bytes to global memory at `pointer + offset` if the
+  /// condition, which may be null, holds: one instruction under a predicate. A
+  /// branch that not all lanes take would keep what warps share out of uniform
+  /// registers in the whole kernel.
+  void storeIf(Value condition, Value value, Value pointer, int64_t offset);
 
   /// The value of the lane whose index differs in `mask`.
   Value shuffleXor(Value value, int64_t mask);
@@ -92,6 +99,10 @@ public:
   /// results become zero: they are weights next to one of at least 1, and what
   /// keeps them costs three more instructions an element.
   Value exp2(Value value);
+  /// 1 / `value` (f32), to one unit in the last place, and infinity for
+  /// subnormal values: what is divided by is a sum of weights, of which one is
+  /// at least 1. An exact quotient has a branch.
+  Value reciprocal(Value value);
 
   /// PTX that LLVM neither removes, moves nor duplicates into branches.
   /// `outputs` are the types of its results, which come first among its

@@ -75,7 +75,7 @@ struct ConvertNAGPUToNVVM
     // Becomes branches when its body, which must see it, is converted.
     target.addLegalOp<RolesOp>();
     // Of the host; see nagpu-finalize-kernels.
-    target.addLegalOp<TensorMapOp>();
+    target.addLegalOp<TensorMapOp, MultiprocessorsOp>();
     // Bodies of maps are cloned element by element, as they are.
     target.addDynamicallyLegalOp<IndexOp, YieldOp>([](Operation *op) {
       return isa_and_nonnull<MapOp>(op->getParentOp());

@@ -57,8 +57,9 @@ static void lowerRole(RolesOp op) {
       scf::IfOp::create(b, equals(warpgroup, 0), /*withElseRegion=*/true);
   b.setInsertionPointToStart(branch.thenBlock());
   setRegisters("dec", op.getProducerRegisters());
-  for (auto [warp, producer] : llvm::enumerate(op.getProducers())) {
-    auto guard = scf::IfOp::create(b, equals(thread, int64_t(warp) * warpSize),
+  Value warp = b.shuffle(b.div(thread, warpSize), b.constant(0));
+  for (auto [number, producer] : llvm::enumerate(op.getProducers())) {
+    auto guard = scf::IfOp::create(b, equals(warp, number),
                                    /*withElseRegion=*/false);
     moveBody(producer, guard.thenBlock());
   }

@@ -7,8 +7,6 @@
 
 #include "Lowering.h"
 
-#include "mlir/Dialect/SCF/IR/SCF.h"
-
 using namespace mlir;
 using namespace mlir::nagpu;
 
@@ -42,24 +40,17 @@ struct ConvertStore : OpConversionPattern<StoreOp> {
       SmallVector<Digit> digits =
           splitRow(b, b.add(threadRow, 8 * row), op.getBox());
       TokenMemory::Row target = memory.getRow(b, digits, Value());
-      Value valid = target.valid;
-      if (first)
-        valid = arith::AndIOp::create(b, first, valid);
-      // Shuffles need all lanes, so they come before the condition.
-      SmallVector<Value> chunks;
-      if (wide)
-        chunks = gatherChunks(b, type, row, adaptor.getSource(),
-                              memory.getChannels(), elementType);
-      auto guard = scf::IfOp::create(b, valid, /*withElseRegion=*/false);
-      OpBuilder::InsertionGuard insertion(b);
-      b.setInsertionPointToStart(guard.thenBlock());
+      Value valid = b.both(first, target.valid);
       if (type.isRowLike())
-        b.store(round(b, adaptor.getSource()[row], elementType),
-                b.move(target.pointer, target.offset));
+        b.storeIf(valid, round(b, adaptor.getSource()[row], elementType),
+                  target.pointer, target.offset);
       else if (wide)
-        storeChunks(b, chunks, memory, target, elementType);
+        storeChunks(b,
+                    gatherChunks(b, type, row, adaptor.getSource(),
+                                 memory.getChannels(), elementType),
+                    memory, target, valid);
       else
-        storeColumns(b, type, row, adaptor.getSource(), memory, target,
+        storeColumns(b, type, row, adaptor.getSource(), memory, target, valid,
                      elementType);
     }
     rewriter.eraseOp(op);
@@ -124,25 +115,23 @@ private:
 
   static void storeChunks(ThreadBuilder &b, ArrayRef<Value> chunks,
                           const TokenMemory &memory, TokenMemory::Row target,
-                          Type elementType) {
+                          Value valid) {
     int64_t blocks = memory.getChannels() / 8;
     Value t = b.threadInGroup();
     Value pointer = b.move(target.pointer, b.mul(t, chunkBytes));
     for (auto [i, chunk] : llvm::enumerate(chunks)) {
       int64_t j = 4 * i;
-      OpBuilder::InsertionGuard insertion(b);
-      if (j + 4 > blocks) {
-        Value exists = b.andLess({}, t, b.constant(blocks - j));
-        auto guard = scf::IfOp::create(b, exists, /*withElseRegion=*/false);
-        b.setInsertionPointToStart(guard.thenBlock());
-      }
-      b.store(chunk, b.move(pointer, target.offset + j * chunkBytes));
+      Value exists = valid;
+      if (j + 4 > blocks)
+        exists = b.andLess(valid, t, b.constant(blocks - j));
+      b.storeIf(exists, chunk, pointer, target.offset + j * chunkBytes);
     }
   }
 
   static void storeColumns(ThreadBuilder &b, FragmentType type, int64_t row,
                            ValueRange source, const TokenMemory &memory,
-                           TokenMemory::Row target, Type elementType) {
+                           TokenMemory::Row target, Value valid,
+                           Type elementType) {
     int64_t columns = type.getColumns() / 8;
     int64_t elementBytes = getElementBytes(elementType);
     int64_t channels = memory.getChannels();
@@ -151,31 +140,22 @@ private:
     Value pointer = b.move(target.pointer, b.mul(column, elementBytes));
     for (int64_t j = 0; j < columns && 8 * j < channels; ++j) {
       int64_t index = ((row / 2 * columns + j) * 2 + row % 2) * 2;
-      Value low = source[index], high = source[index + 1];
-      auto at = [&](int64_t element) {
-        return b.move(pointer,
-                      target.offset + (8 * j + element) * elementBytes);
-      };
-      // Stores under the condition that `element` of the pair exists.
-      auto guarded = [&](int64_t element, function_ref<void()> emit) {
-        if (8 * j + 8 <= channels)
-          return emit();
-        Value exists = b.andLess(
-            {}, column,
-            b.constant(std::max<int64_t>(channels - 8 * j - element, 0)));
-        auto guard = scf::IfOp::create(b, exists, /*withElseRegion=*/false);
-        OpBuilder::InsertionGuard insertion(b);
-        b.setInsertionPointToStart(guard.thenBlock());
-        emit();
+      // Stores if `element` of the pair exists.
+      auto store = [&](int64_t element, Value value) {
+        Value exists = valid;
+        if (8 * j + 8 > channels)
+          exists = b.andLess(
+              valid, column,
+              b.constant(std::max<int64_t>(channels - 8 * j - element, 0)));
+        b.storeIf(exists, value, pointer,
+                  target.offset + (8 * j + element) * elementBytes);
       };
       if (pairs) {
-        guarded(0, [&] {
-          b.store(getPair(b, type, row, j, source, elementType), at(0));
-        });
+        store(0, getPair(b, type, row, j, source, elementType));
         continue;
       }
-      guarded(0, [&] { b.store(round(b, low, elementType), at(0)); });
-      guarded(1, [&] { b.store(round(b, high, elementType), at(1)); });
+      for (int64_t element = 0; element < 2; ++element)
+        store(element, round(b, source[index + element], elementType));
     }
   }
 };

@@ -74,6 +74,15 @@ struct ConvertMBarrierInit : OpConversionPattern<MBarrierInitOp> {
   }
 };
 
+/// What one lane of a producer warp does, always the same one. All lanes come
+/// here: in a branch of one thread, ptxas would keep addresses, coordinates and
+/// counters in the few registers that a producer has, instead of in those of
+/// the whole warp.
+std::string byOneLane(const std::string &text) {
+  return "{\n.reg .pred leader;\nelect.sync _|leader, 0xffffffff;\n@leader " +
+         text + "\n}";
+}
+
 struct ConvertMBarrierArrive : OpConversionPattern<MBarrierArriveOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -83,7 +92,8 @@ struct ConvertMBarrierArrive : OpConversionPattern<MBarrierArriveOp> {
     ThreadBuilder b(op, rewriter, 32);
     Value barrier = getBarrier(b, adaptor.getBarrier(), adaptor.getIndex());
     if (RolesOp::isInProducer(op)) {
-      b.assembly("mbarrier.arrive.shared::cta.b64 _, [$0];", barrier);
+      b.assembly(byOneLane("mbarrier.arrive.shared::cta.b64 _, [$0];"),
+                 barrier);
     } else {
       NVVM::SyncWarpOp::create(b, b.constant(-1));
       // A predicate, no branch: behind a divergent one ptxas would not know
@@ -103,8 +113,8 @@ struct ConvertMBarrierExpectTx : OpConversionPattern<MBarrierExpectTxOp> {
   matchAndRewrite(MBarrierExpectTxOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     ThreadBuilder b(op, rewriter, 1);
-    b.assembly("mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], " +
-                   std::to_string(int64_t(op.getBytes())) + ";",
+    b.assembly(byOneLane("mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], " +
+                         std::to_string(int64_t(op.getBytes())) + ";"),
                getBarrier(b, adaptor.getBarrier(), adaptor.getIndex()));
     rewriter.eraseOp(op);
     return success();
@@ -206,9 +216,9 @@ struct ConvertMailboxPut : OpConversionPattern<MailboxPutOp> {
     for (int64_t count : getMailAccesses(adaptor.getWords().size(), false)) {
       SmallVector<Value> inputs{row};
       llvm::append_range(inputs, adaptor.getWords().slice(word, count));
-      b.assembly("st.shared" + getWidth(count) + ".b32 [$0+" +
-                     std::to_string(4 * word) + "], " + getWords(1, count) +
-                     ";",
+      b.assembly(byOneLane("st.shared" + getWidth(count) + ".b32 [$0+" +
+                           std::to_string(4 * word) + "], " +
+                           getWords(1, count) + ";"),
                  inputs);
       word += count;
     }
@@ -275,10 +285,10 @@ struct ConvertTmaLoad : OpConversionPattern<TmaLoadOp> {
     ThreadBuilder b(op, rewriter, 1);
     Value barrier = getBarrier(b, adaptor.getBarrier(), adaptor.getIndex());
     std::string rank = std::to_string(adaptor.getAt().size());
-    std::string text =
+    std::string text = byOneLane(
         "cp.async.bulk.tensor." + rank +
         "d.shared::cluster.global.mbarrier::complete_tx::bytes [$0], [$1, " +
-        getCoordinates(3, adaptor.getAt().size()) + "], [$2];";
+        getCoordinates(3, adaptor.getAt().size()) + "], [$2];");
     forEachPanel(b, cast<SharedType>(op.getDest().getType()), adaptor.getDest(),
                  adaptor.getAt(), [&](Value panel, ArrayRef<Value> at) {
                    SmallVector<Value> inputs{panel, adaptor.getMap(), barrier};
@@ -307,6 +317,8 @@ struct ConvertTmaStore : OpConversionPattern<TmaStoreOp> {
                        std::to_string(rank) +
                        "d.global.shared::cta.bulk_group [$1, " +
                        getCoordinates(2, rank) + "], [$0];";
+    if (producer)
+      text = byOneLane(text);
     forEachPanel(b, cast<SharedType>(op.getSource().getType()),
                  adaptor.getSource(), adaptor.getAt(),
                  [&](Value panel, ArrayRef<Value> at) {

@@ -8,6 +8,7 @@
 #include "Lowering.h"
 
 #include "llvm/Support/MathExtras.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace mlir::nagpu;
@@ -59,6 +60,12 @@ Value ThreadBuilder::andLess(Value condition, Value a, Value b) {
   Value less = arith::CmpIOp::create(*this, arith::CmpIPredicate::ult, a, b);
   return condition ? Value(arith::AndIOp::create(*this, condition, less))
                    : less;
+}
+
+Value ThreadBuilder::both(Value a, Value b) {
+  if (!a || !b)
+    return a ? a : b;
+  return arith::AndIOp::create(*this, a, b);
 }
 
 Value ThreadBuilder::thread() {
@@ -126,6 +133,43 @@ void ThreadBuilder::store(Value value, Value pointer) {
   LLVM::StoreOp::create(*this, value, pointer, getBytes(value.getType()));
 }
 
+void ThreadBuilder::storeIf(Value condition, Value value, Value pointer,
+                            int64_t offset) {
+  if (!llvm::isInt<24>(offset)) {
+    pointer = move(pointer, offset);
+    offset = 0;
+  }
+  // Words, or what is smaller than one.
+  SmallVector<Value> inputs = {pointer};
+  int64_t bytes = getBytes(value.getType());
+  int64_t words = std::max<int64_t>(bytes / 4, 1);
+  Type bits = getIntegerType(8 * std::min<int64_t>(bytes, 4));
+  if (words == 1) {
+    inputs.push_back(LLVM::BitcastOp::create(*this, bits, value));
+  } else {
+    Value all = LLVM::BitcastOp::create(*this, VectorType::get({words}, bits),
+                                        value);
+    for (int64_t i = 0; i < words; ++i)
+      inputs.push_back(unpack(all, i));
+  }
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (condition) {
+    os << "@$" << inputs.size() << " ";
+    inputs.push_back(condition);
+  }
+  os << "st.global";
+  if (words > 1)
+    os << ".v" << words;
+  os << ".b" << bits.getIntOrFloatBitWidth() << " [$0+" << offset << "], ";
+  if (words > 1)
+    os << "{";
+  for (int64_t i = 0; i < words; ++i)
+    os << (i ? ", $" : "$") << i + 1;
+  os << (words > 1 ? "};" : ";");
+  assembly(text, inputs);
+}
+
 Value ThreadBuilder::shuffle(Value value, Value operand, NVVM::ShflKind kind) {
   Type type = value.getType();
   if (!type.isF32() && !type.isInteger(32)) {
@@ -144,11 +188,18 @@ Value ThreadBuilder::shuffle(Value value, Value source) {
   return shuffle(value, source, NVVM::ShflKind::idx);
 }
 
-Value ThreadBuilder::exp2(Value value) {
-  return LLVM::CallIntrinsicOp::create(
-             *this, value.getType(),
-             getStringAttr("llvm.nvvm.ex2.approx.ftz.f32"), ValueRange{value})
+static Value callIntrinsic(ThreadBuilder &b, StringRef name, Value value) {
+  return LLVM::CallIntrinsicOp::create(b, value.getType(),
+                                       b.getStringAttr(name), ValueRange{value})
       .getResult(0);
+}
+
+Value ThreadBuilder::exp2(Value value) {
+  return callIntrinsic(*this, "llvm.nvvm.ex2.approx.ftz.f32", value);
+}
+
+Value ThreadBuilder::reciprocal(Value value) {
+  return callIntrinsic(*this, "llvm.nvvm.rcp.approx.ftz.f", value);
 }
 
 SmallVector<Value> ThreadBuilder::assembly(StringRef text, ValueRange inputs,
@@ -159,6 +210,8 @@ SmallVector<Value> ThreadBuilder::assembly(StringRef text, ValueRange inputs,
       return "f";
     if (type.isInteger(1))
       return "b";
+    if (type.isInteger(16))
+      return "h";
     return type.isInteger(32) ? "r" : "l";
   };
   std::string constraints;

@@ -138,12 +138,15 @@ func.func @map_row_once(%a: !acc, %r: !row) -> !acc {
   return %0 : !acc
 }
 
-// `arith` would expand maxima to comparisons, and the exponential of a number
-// that is not flushed costs three more instructions.
+// `arith` would expand maxima to comparisons, the exponential of a number that
+// is not flushed costs three more instructions, and an exact quotient a branch.
 // CHECK-LABEL: func @map_instructions
 // CHECK-COUNT-2: llvm.intr.maxnum
 // CHECK:         llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"
 // CHECK:         arith.addf {{.*}} fastmath<contract>
+// CHECK:         llvm.call_intrinsic "llvm.nvvm.rcp.approx.ftz.f"
+// CHECK:         arith.divf
+// CHECK-NOT:     call_intrinsic
 func.func @map_instructions(%r: !row) -> !row {
   %0 = nagpu.map(%r : !row) {
   ^bb0(%y: f32):
@@ -156,7 +159,14 @@ func.func @map_instructions(%r: !row) -> !row {
     %z = arith.addf %e, %y fastmath<contract> : f32
     nagpu.yield %z : f32
   } : !row
-  return %1 : !row
+  %2 = nagpu.map(%1 : !row) {
+  ^bb0(%y: f32):
+    %one = arith.constant 1.0 : f32
+    %i = arith.divf %one, %y : f32
+    %q = arith.divf %y, %i : f32
+    nagpu.yield %q : f32
+  } : !row
+  return %2 : !row
 }
 
 // Pairs are taken apart and made again.

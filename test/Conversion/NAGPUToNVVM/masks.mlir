@@ -8,11 +8,11 @@
 // CHECK:         %[[B:.*]] = arith.subi %{{.*}}, %[[LANE]]
 // CHECK:         %[[D0:.*]] = arith.subi %c0_i32, %[[B]]
 // CHECK:         %[[P0:.*]] = arith.cmpi ult, %[[D0]], %c5_i32
-// CHECK:         arith.select %[[P0]], %{{.*}}, %{{.*}} : f32
-// CHECK:         %[[D1:.*]] = arith.subi %c1_i32, %[[B]]
-// CHECK:         %[[P1:.*]] = arith.cmpi ult, %[[D1]], %c5_i32
-// CHECK:         arith.select %[[P1]]
+// CHECK-NEXT:    arith.select %[[P0]], %{{.*}}, %{{.*}} : f32
 // CHECK-NEXT:    arith.select %[[P0]]
+// CHECK-NEXT:    %[[D1:.*]] = arith.subi %c1_i32, %[[B]]
+// CHECK-NEXT:    %[[P1:.*]] = arith.cmpi ult, %[[D1]], %c5_i32
+// CHECK-NEXT:    arith.select %[[P1]]
 // CHECK-NEXT:    arith.select %[[P1]]
 // CHECK-COUNT-2: arith.cmpi
 // CHECK-NOT:     arith.cmpi

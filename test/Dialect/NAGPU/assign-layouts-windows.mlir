@@ -66,8 +66,8 @@ func.func @mask(%o: memref<1x16x1x16xf32>, %x: index, %y: index, %inside: i1) {
 // CHECK-DAG:       %[[K32:.*]] = arith.index_cast %[[K]] : index to i32
 // CHECK:           %[[D:.*]] = arith.subi %[[K32]], %[[Q32]] : i32
 // CHECK:           %[[ORIGIN:.*]] = arith.addi %[[D]], %c4_i32 : i32
-// CHECK:           %[[OFFSET:.*]] = arith.subi %[[COLUMN]], %[[ROW]] : i32
-// CHECK:           %[[ENTRY:.*]] = arith.addi %[[ORIGIN]], %[[OFFSET]] : i32
+// CHECK:           %[[START:.*]] = arith.subi %[[ORIGIN]], %[[ROW]] : i32
+// CHECK:           %[[ENTRY:.*]] = arith.addi %[[START]], %[[COLUMN]] : i32
 // CHECK:           %[[EXISTS:.*]] = arith.cmpi ule, %[[ENTRY]], %c8_i32 : i32
 // CHECK:           %[[CLAMPED:.*]] = arith.minui %[[ENTRY]], %c8_i32 : i32
 // CHECK:           %[[I:.*]] = arith.index_cast %[[CLAMPED]] : i32 to index

@@ -619,13 +619,9 @@ bool PartialSums::isLinear(Operation *op) const {
       .Default(false);
 }
 
-LogicalResult MapOp::verifyRegions() {
-  Block &body = getBody().front();
-  PartialSums partial;
-  for (auto [argument, input] :
-       llvm::zip_equal(body.getArguments(), getInputs()))
-    if (cast<FragmentType>(input.getType()).getRole() == Role::PartialRow)
-      partial.add(argument);
+/// The first operation of the region that is not linear in parts of sums; adds
+/// those that are computed from parts to `partial`.
+static Operation *findNonLinear(Block &body, PartialSums &partial) {
   for (Operation &op : body.without_terminator()) {
     bool uses = op.walk([&](Operation *nested) {
                     return llvm::any_of(nested->getOperands(),
@@ -638,11 +634,34 @@ LogicalResult MapOp::verifyRegions() {
     if (!uses)
       continue;
     if (!partial.isLinear(&op))
-      return op.emitOpError() << "is not linear in the elements of role "
-                                 "partial_row, whose value is the sum over "
-                                 "four lanes";
+      return &op;
     partial.add(op.getResult(0));
   }
+  return nullptr;
+}
+
+bool MapOp::isLinearIn(ArrayRef<bool> parts) {
+  Block &body = getBody().front();
+  PartialSums partial;
+  for (auto [argument, part] : llvm::zip_equal(body.getArguments(), parts))
+    if (part)
+      partial.add(argument);
+  return !findNonLinear(body, partial) &&
+         llvm::all_of(body.getTerminator()->getOperands(),
+                      [&](Value value) { return partial.fits(value); });
+}
+
+LogicalResult MapOp::verifyRegions() {
+  Block &body = getBody().front();
+  PartialSums partial;
+  for (auto [argument, input] :
+       llvm::zip_equal(body.getArguments(), getInputs()))
+    if (cast<FragmentType>(input.getType()).getRole() == Role::PartialRow)
+      partial.add(argument);
+  if (Operation *op = findNonLinear(body, partial))
+    return op->emitOpError() << "is not linear in the elements of role "
+                                "partial_row, whose value is the sum over "
+                                "four lanes";
   auto yield = cast<YieldOp>(body.getTerminator());
   for (auto [index, value, type] :
        llvm::enumerate(yield.getValues(), getResultTypes())) {

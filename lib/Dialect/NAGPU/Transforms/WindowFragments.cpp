@@ -199,8 +199,9 @@ LogicalResult LayoutAssigner::convertBias(mlir::na::TileBiasOp op) {
           Value origin = arith::SubIOp::create(b, toI32(b, keyAt[axis]),
                                                toI32(b, queryAt[axis]));
           origin = arith::AddIOp::create(b, origin, constant(b, size - 1));
-          Value offset = arith::SubIOp::create(b, columns[axis], rows[axis]);
-          Value entry = arith::AddIOp::create(b, origin, offset);
+          // In this order, so that loops have no offset of each element to keep.
+          Value start = arith::SubIOp::create(b, origin, rows[axis]);
+          Value entry = arith::AddIOp::create(b, start, columns[axis]);
           Value last = constant(b, 2 * size - 2);
           Value inside =
               arith::CmpIOp::create(b, arith::CmpIPredicate::ule, entry, last);

@@ -450,7 +450,24 @@ class CTA:
     def _nvvm_read_ptx_sreg_tid_x(self, op, args, active):
         return np.arange(self.T)
 
+    def predicated_store(self, op, args, active):
+        match = re.search(r'"(@\$(\d+) )?st\.global(?:\.v(\d))?\.b(\d+) '
+                          r'\[\$0\+(-?\d+)\], \{?([$\d, ]+)\}?;"', op.attrs)
+        assert match, op.attrs
+        guard, condition, count, bits, offset, values = match.groups()
+        size = int(bits) // 8
+        values = [int(v.strip()[1:]) for v in values.split(",")]
+        assert values == [*range(1, 1 + int(count or 1))]
+        address = args[0] + int(offset)
+        if guard:
+            active = active & args[int(condition)].astype(bool)
+        assert not (address[active] % (size * len(values))).any(), "alignment"
+        raw = np.concatenate([encode(args[v], f"i{bits}") for v in values], -1)
+        self.store_bytes(address, raw, active)
+
     def _llvm_inline_asm(self, op, args, active):
+        if "st.global" in op.attrs:
+            return self.predicated_store(op, args, active)
         match = re.search(
             r'"(@\$2 )?cp\.async\.(c[ag])\.shared\.global\.L2::128B '
             r'\[\$0\+(-?\d+)\], \[\$1\+(-?\d+)\], (\d+)(, \$\d)?;"', op.attrs)

@@ -18,7 +18,8 @@ import reference
 from cta import CTA, decode, encode, size_of
 
 PASSES = """--na-tile-and-fuse --na-tile-unfused --nagpu-map-grid --canonicalize --cse
-  --nagpu-assign-layouts={layouts} --canonicalize --cse --nagpu-narrow-index
+  --nagpu-assign-layouts={layouts} --canonicalize --cse --nagpu-defer-row-sums
+  --nagpu-narrow-index
   --nagpu-schedule-pipeline --nagpu-expand-pipeline --canonicalize --cse
   --nagpu-assign-shared-memory --convert-nagpu-to-nvvm --canonicalize --cse
   --mlir-print-op-generic"""
@@ -81,6 +82,8 @@ class Kernel(CTA):
         return np.log(args[0])
 
     def _llvm_call_intrinsic(self, op, args, active):
+        if "llvm.nvvm.rcp.approx.ftz.f" in op.attrs:
+            return 1 / args[0]
         assert "llvm.nvvm.ex2.approx.ftz.f32" in op.attrs, op.attrs
         return np.exp2(args[0])
 

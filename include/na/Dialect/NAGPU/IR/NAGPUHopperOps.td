@@ -115,7 +115,7 @@ class NAGPU_MBarrierOp<string mnemonic>
 def NAGPU_MBarrierArriveOp : NAGPU_MBarrierOp<"mbarrier_arrive"> {
   let summary = "One arrival a warp, or of the producer";
   let description = [{
-    In a producer of `nagpu.roles`, its thread arrives once; elsewhere the first
+    In a producer of `nagpu.roles`, one lane arrives once; elsewhere the first
     lane of every warp does, behind all lanes of the warp.
 
     Example:
@@ -495,10 +495,11 @@ def NAGPU_RolesOp : NAGPU_Op<"roles",
   let summary = "Divides the CTA into a producer and consumer warpgroups";
   let description = [{
     The CTA has `128 (1 + groups)` threads. First all of them meet in a barrier.
-    Then the first lane of warp `i` of warpgroup 0 executes the `i`-th of the
-    (one to four) producer regions, and each of the other warpgroups executes
-    the consumer region with its number, from 0 on; warps and threads are those
-    of the warpgroup there. A thread of the producers may have
+    Then warp `i` of warpgroup 0 executes the `i`-th of the (one to four)
+    producer regions as one thread: all its lanes compute, one of them copies,
+    arrives and writes. Each of the other warpgroups executes the consumer region
+    with its number, from 0 on; warps and threads are those of the warpgroup
+    there. A thread of the producers may have
     `producerRegisters` registers, one of the consumers `consumerRegisters`
     (`setmaxnreg`): multiples of 8 from 24 to 240, in all at most what the CTA
     starts with. Small budgets let several CTAs share a multiprocessor, each of

@@ -336,6 +336,9 @@ def NAGPU_MapOp : NAGPU_Op<"map",
     /// The fragment type whose elements are iterated over; null if there is no
     /// fragment (invalid).
     FragmentType getIterationType();
+    /// Whether all results are sums over four lanes of what the region gives
+    /// for the lanes' parts of some inputs (`partial_row`).
+    bool isLinearIn(::llvm::ArrayRef<bool> parts);
   }];
 }
 

@@ -61,6 +61,22 @@ def NAGPUAssignLayouts : Pass<"nagpu-assign-layouts"> {
     "::mlir::math::MathDialect", "::mlir::scf::SCFDialect"];
 }
 
+def NAGPUDeferRowSums : Pass<"nagpu-defer-row-sums"> {
+  let summary = "Sum rows over lanes once, behind the loops";
+  let description = [{
+    A sum of columns that a loop only adds up and scales need not be known in
+    the loop: `nagpu.reduce add` gives `partial_row` there, whose parts the four
+    lanes of a row keep, and what is computed from it keeps that role, through
+    the values that loops carry and branches select. A `nagpu.convert` behind
+    the loop sums over the lanes. That saves two shuffles and additions a row
+    and iteration.
+
+    A carried value stays a `row` if it does not start at zero, if something
+    else in the loop reads it, or if it is not linear in the sums.
+  }];
+  let dependentDialects = ["::mlir::nagpu::NAGPUDialect"];
+}
+
 def NAGPUNarrowIndex : Pass<"nagpu-narrow-index"> {
   let summary = "Compute positions in 32 bits";
   let description = [{
