@@ -182,13 +182,14 @@ struct FinalizeKernels
     reconcileUnrealizedCasts(casts);
 
     module.walk([&](gpu::GPUFuncOp func) {
-      IntegerAttr ctas;
-      func.walk([&](LLVM::InlineAsmOp op) {
-        ctas = op->getAttrOfType<IntegerAttr>(registersAttrName);
-        return ctas ? WalkResult::interrupt() : WalkResult::advance();
-      });
-      if (ctas)
-        keepRegisterBudgets(func, ctas.getInt());
+      bool budgets = func.walk([](LLVM::InlineAsmOp op) {
+                           return op->hasAttr(registersAttrName)
+                                      ? WalkResult::interrupt()
+                                      : WalkResult::advance();
+                         })
+                         .wasInterrupted();
+      if (budgets)
+        keepRegisterBudgets(func);
     });
   }
 };

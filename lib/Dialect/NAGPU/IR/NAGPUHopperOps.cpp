@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "na/Dialect/NAGPU/IR/NAGPU.h"
+#include "na/Dialect/NAGPU/IR/RegisterBudgets.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/Matchers.h"
@@ -418,15 +419,17 @@ void RolesOp::print(OpAsmPrinter &printer) {
           : llvm::to_vector((*this)->getDiscardableAttrs()));
 }
 
-int64_t RolesOp::getStartRegisters(int64_t ctas) {
+int64_t nagpu::getStartRegisters(RolesOp roles, int64_t ctas) {
   // ptxas gives each thread as many, in units of 8.
-  return 65536 / (getThreads() * ctas) / 8 * 8;
+  return 65536 / (roles.getThreads() * ctas) / 8 * 8;
 }
 
-int64_t RolesOp::getCTAsPerMultiprocessor() {
-  int64_t total = getProducerRegisters() + getGroups() * getConsumerRegisters();
-  int64_t ctas = 2048 / getThreads();
-  while (ctas > 1 && total > getStartRegisters(ctas) * int64_t(1 + getGroups()))
+int64_t nagpu::getCTAsPerMultiprocessor(RolesOp roles) {
+  int64_t groups = roles.getGroups();
+  int64_t total =
+      roles.getProducerRegisters() + groups * roles.getConsumerRegisters();
+  int64_t ctas = 2048 / roles.getThreads();
+  while (ctas > 1 && total > getStartRegisters(roles, ctas) * (1 + groups))
     --ctas;
   return ctas;
 }
@@ -450,9 +453,9 @@ LogicalResult RolesOp::verify() {
                            << ", expected a multiple of 8";
   }
   // One warpgroup of each kind has all the registers that it can name.
-  if (!changesRegisters())
+  if (!changesRegisters(*this))
     return success();
-  int64_t start = getStartRegisters(getCTAsPerMultiprocessor());
+  int64_t start = getStartRegisters(*this, getCTAsPerMultiprocessor(*this));
   if (producer > start || consumer < start)
     return emitOpError() << "the CTA starts with " << start
                          << " registers a thread; expected at most as many "

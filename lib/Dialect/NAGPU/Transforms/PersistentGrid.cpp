@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "na/Dialect/NAGPU/IR/NAGPU.h"
+#include "na/Dialect/NAGPU/IR/RegisterBudgets.h"
 #include "na/Dialect/NAGPU/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -214,7 +215,7 @@ void GridShrinker::run() {
   count = launch.getGridSizeX();
   b.setInsertionPoint(launch);
   Value resident = MultiprocessorsOp::create(b, b.getIndexType());
-  if (int64_t ctas = roles.getCTAsPerMultiprocessor(); ctas > 1) {
+  if (int64_t ctas = getCTAsPerMultiprocessor(roles); ctas > 1) {
     Value perMultiprocessor = arith::ConstantIndexOp::create(b, ctas);
     resident = arith::MulIOp::create(b, resident, perMultiprocessor);
   }

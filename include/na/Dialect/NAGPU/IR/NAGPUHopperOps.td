@@ -502,10 +502,8 @@ def NAGPU_RolesOp : NAGPU_Op<"roles",
     there. A thread of the producers may have
     `producerRegisters` registers, one of the consumers `consumerRegisters`
     (`setmaxnreg`): multiples of 8 from 24 to 240, in all at most what the CTA
-    starts with. Small budgets let several CTAs share a multiprocessor, each of
-    which then starts with its part of the registers. One consumer warpgroup of
-    the only CTA has as many registers as it can name; its budgets have no
-    effect. Nothing waits at the end.
+    starts with. With one consumer warpgroup there is nothing to divide, and the
+    budgets have no effect. Nothing waits at the end.
 
     Only `nagpu.named_barrier` is a barrier in here: not all threads of the CTA
     come to the same place. Producers have no fragments.
@@ -530,15 +528,6 @@ def NAGPU_RolesOp : NAGPU_Op<"roles",
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     int64_t getThreads() { return 128 * (1 + int64_t(getGroups())); }
-    /// How many CTAs of these budgets the registers of a multiprocessor are
-    /// enough for; at least 1.
-    int64_t getCTAsPerMultiprocessor();
-    /// Registers of each thread before the budgets, with so many CTAs.
-    int64_t getStartRegisters(int64_t ctas);
-    /// Whether threads change the number of their registers.
-    bool changesRegisters() {
-      return getGroups() > 1 || getCTAsPerMultiprocessor() > 1;
-    }
     /// The operation whose region `op` is in, if any.
     static RolesOp getEnclosing(::mlir::Operation *op);
     /// Whether `op` is in a producer region of one.

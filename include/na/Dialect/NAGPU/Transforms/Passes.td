@@ -153,15 +153,13 @@ def NAGPUSpecializeWarps : Pass<"nagpu-specialize-warps"> {
 }
 
 def NAGPUPersistentGrid : Pass<"nagpu-persistent-grid"> {
-  let summary = "Launch no more CTAs than run at a time";
+  let summary = "Launch no more CTAs than there are multiprocessors";
   let description = [{
     Each role of a kernel with `nagpu.roles`, as `nagpu-specialize-warps` makes
     it, gets a loop over items: those that were CTAs, in steps of the grid. Slots
     and parities go on from one item to the next, so that producers load the
     first tiles of an item while the consumers still store the results of the one
-    before; a further barrier says that the queries are read no more. The grid
-    has as many CTAs as there are multiprocessors, times those that share one by
-    their register budgets.
+    before; a further barrier says that the queries are read no more.
 
     A kernel whose loop over tiles has been folded away, or of another form, is
     left as it is.
