@@ -171,6 +171,8 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
     } else if (target == warpgroupChip && !hasAdditionalKeys &&
                queryTile.empty() && keyTile.empty()) {
       tiling = searchHopper(problem, *chip);
+      if (tiling && !isFasterWithWarpgroups(problem, *chip, *tiling))
+        return false;
     }
     if (!tiling)
       return false;
