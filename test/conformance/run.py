@@ -15,7 +15,8 @@ Three parts:
   sweep     random problems and random tiles against the reference
 
 With --target=cuda the problems run on a GPU: all of them, with every combination
-of causal axes, in the types of --dtypes. This needs nothing but Python, NumPy and
+of causal axes, in the types of --dtypes. The sweep then is of random schedules
+for the warpgroups of Hopper. This needs nothing but Python, NumPy and
 the portable na-run. Of large problems the reference computes chosen rows (see
 problems.py); all rows must be finite.
 
@@ -130,6 +131,10 @@ def dtype_entries(options):
     """Every combination of causal axes in the types that were asked for."""
     rng = np.random.default_rng(options.seed)
     for number, (name, base) in enumerate(read_problems()):
+        if options.channels:
+            base = base.replace(
+                head_dim=options.channels, value_dim=options.channels
+            )
         for label, problem in variants(name, base):
             for dtype, every in options.dtypes:
                 seed = [int(rng.integers(1 << 30))]
@@ -174,14 +179,14 @@ def problem_tests(options):
 def set_target(parser, options):
     """Checks what belongs to a target and gives it the form that others use."""
     if options.target == "cpu":
-        for name in ("chip", "device", "dtypes"):
+        for name in ("chip", "device", "dtypes", "channels"):
             if getattr(options, name) is not None:
                 parser.error(f"--{name} needs --target=cuda")
         return
     if options.parts == parser.get_default("parts"):
         options.parts = "problems"
-    elif options.parts != "problems":
-        parser.error("--target=cuda has the part 'problems' only")
+    elif "probes" in options.parts.split(","):
+        parser.error("--target=cuda has no part 'probes'")
     flags = ["--target=cuda"]
     flags += [f"--chip={options.chip}"] if options.chip else []
     flags += [f"--device={options.device}"] if options.device else []
@@ -282,6 +287,12 @@ def parse_arguments():
         f"of the files (default: {CUDA_DTYPES})",
     )
     parser.add_argument(
+        "--channels",
+        type=number(1),
+        metavar="N",
+        help="with --target=cuda, head dim and value dim of every problem",
+    )
+    parser.add_argument(
         "--shard",
         default="0/1",
         metavar="I/N",
@@ -373,7 +384,11 @@ def main():
     makers = {
         "problems": lambda: problem_tests(options),
         "probes": lambda: probes.tests(options.pipelines, options.seed),
-        "sweep": lambda: sweep.tests(options.pipelines, options.seed, options.sweep),
+        "sweep": lambda: (
+            sweep.hopper_tests(options.target_flags, options.seed, options.sweep)
+            if options.target == "cuda"
+            else sweep.tests(options.pipelines, options.seed, options.sweep)
+        ),
     }
     folder = options.keep or tempfile.mkdtemp(prefix="na-conformance-failed-")
     os.makedirs(folder, exist_ok=True)

@@ -162,3 +162,73 @@ def tests(pipelines, seed, count):
             )
         )
     return result
+
+
+# ===------------------------------------------------------------------------===#
+# Warpgroups of Hopper
+# ===------------------------------------------------------------------------===#
+
+HOPPER_LENGTHS = {1: 700, 2: 44, 3: 17}
+# Queries of a warpgroup, bytes of shared memory, registers of a thread for
+# scores, weights and accumulator by the number of warpgroups.
+WARPGROUP, SHARED_BYTES = 64, 220 << 10
+REGISTERS = {1: 190, 2: 190, 3: 110}
+
+
+def hopper_problem(rng):
+    """A problem in the scope of kernels with warpgroups."""
+    rank = int(rng.integers(1, 4))
+    axes = [random_axis(rng, HOPPER_LENGTHS[rank]) for _ in range(rank)]
+    axes = [(n, w, min(s, w), 1, c) for n, w, s, _, c in axes]
+    shape, window, stride, dilation, causal = map(list, zip(*axes))
+    kv_heads = int(rng.integers(1, 3))
+    head_dim = 128 if rng.random() < 0.5 else 16 * int(rng.integers(1, 17))
+    return Problem(
+        shape,
+        window,
+        stride,
+        dilation,
+        causal,
+        batch=int(rng.integers(1, 4)),
+        heads=kv_heads * int(rng.integers(1, 4)),
+        kv_heads=kv_heads,
+        head_dim=head_dim,
+        value_dim=head_dim,
+        dtype=str(rng.choice(["bf16", "f16"])),
+        lse=bool(rng.random() < 0.9),
+    )
+
+
+def hopper_tiles(rng, problem):
+    """(query tile, key tile, warpgroup tile) that fit a multiprocessor."""
+    rank, depth = len(problem.shape), problem.head_dim
+    groups = int(rng.integers(1, 4))
+    own = random_box(rng, WARPGROUP, rank)
+    query = list(own)
+    query[rng.integers(rank)] *= groups
+    fits = [
+        keys
+        for keys in range(16, 257, 16)
+        if 3 * keys / 4 + depth / 2 <= REGISTERS[groups]
+        and 2 * depth * (WARPGROUP * groups + 4 * keys) <= SHARED_BYTES
+    ]
+    return query, random_box(rng, int(rng.choice(fits or [16])), rank), own
+
+
+def hopper_tests(target, seed, count):
+    """`count` fused problems with random schedules of warpgroups."""
+    result = []
+    for number in range(count):
+        rng = np.random.default_rng([seed, 9, number])
+        problem = hopper_problem(rng)
+        data = Data(problem, [seed, 10, number])
+        job = Job(data, "fused", target=target)
+        job.query_tile, job.key_tile, job.warpgroup_tile = hopper_tiles(rng, problem)
+        result.append(
+            Test(
+                f"hopper[{number}]/fused",
+                [job],
+                lambda outputs, data=data: check_reference(data, outputs),
+            )
+        )
+    return result
