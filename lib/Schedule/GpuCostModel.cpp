@@ -31,7 +31,7 @@ constexpr std::array<GpuChip, 4> chips = {{
     {"sm_80", 108, 163 << 10, 164 << 10, 1024, 64, 36},
     {"sm_86", 84, 99 << 10, 100 << 10, 512, 128, 24},
     {"sm_89", 142, 99 << 10, 100 << 10, 512, 128, 24},
-    {"sm_90", 132, 227 << 10, 228 << 10, 1280, 128, 28},
+    {"sm_90", 132, 227 << 10, 228 << 10, 1280, 128, 28, true},
 }};
 
 int64_t alignUp(int64_t value, int64_t multiple) {
@@ -43,13 +43,16 @@ struct GridCost {
   double queryTiles = 1, keyTiles = 1, insideTiles = 1;
   int64_t cutAxes = 0;
   int64_t queries = 1, keys = 1;
+  /// Most keys of a tile that one query sees, and how many of these follow each
+  /// other in its slots.
+  int64_t slots = 1, run = 1;
   int64_t axes = 0;
   /// Whether positions in a key tile take divisions that are no shifts. The
   /// first axis is what is left of the others.
   bool divides = false;
 
-  GridCost with(const AxisCost &axis, int64_t queryTile,
-                int64_t keyTile) const {
+  GridCost with(const AxisCost &axis, int64_t queryTile, int64_t keyTile,
+                int64_t window) const {
     GridCost all = *this;
     all.queryTiles *= axis.queryTiles;
     all.keyTiles *= axis.keyTiles;
@@ -59,6 +62,11 @@ struct GridCost {
       all.divides |= (keyTile & (keyTile - 1)) != 0;
     all.queries *= queryTile;
     all.keys *= keyTile;
+    int64_t seen = std::min(keyTile, window);
+    all.slots *= seen;
+    // One key tile has the whole window on the axis: the next keys of the axis
+    // further out follow.
+    all.run = axis.keyTiles <= 1 ? run * seen : seen;
     return all;
   }
 };
@@ -87,8 +95,14 @@ int64_t countRegisters(const GpuProblem &problem, const GridCost &grid,
   int64_t others = resident ? queries + 58 : 68;
   int64_t perCutAxis = resident ? 7 : 4;
   // The scores' registers are reused for the weights in the type of values.
-  // Each score that is scattered has an address.
-  int64_t scores = rows * grid.keys / 32 * (values == 0 ? 2 : 1);
+  int64_t scores = rows * grid.keys / 32;
+  if (!problem.fused) {
+    // Weights are in shared memory; on their way to it they are in registers,
+    // and places of slots are.
+    int64_t groups = window::ceilDiv(grid.slots, 32);
+    scores = (problem.headDim > 0 ? scores : std::min<int64_t>(8 * groups, 32)) +
+             groups * (grid.axes + 2);
+  }
   return rows * values / 32 + scores + others + perCutAxis * grid.cutAxes +
          (grid.divides ? ofDivisions : 0) + (problem.hasBias ? ofBias : 0);
 }
@@ -112,6 +126,11 @@ std::optional<Resources> getResources(const GpuProblem &problem,
   result.sharedBytes =
       problem.operandBytes * (grid.queries * channels +
                               shape.stages * grid.keys * (channels + values));
+  // What stands between slots and fragments, see nagpu.scatter.
+  if (!problem.fused)
+    result.sharedBytes +=
+        (grid.queries + 1) *
+        (grid.keys * (problem.headDim > 0 ? 4 : problem.operandBytes) + 48);
   int64_t wanted = countRegisters(problem, grid, rows, values);
   result.registers = std::min(wanted, maxRegisters);
   result.spilled = wanted - result.registers;
@@ -144,14 +163,57 @@ struct Work {
   }
 };
 
+/// Operations that move the scores of a key tile to their slots, or weights
+/// from there.
+double slotOperations(const GpuProblem &problem, const GridCost &grid) {
+  double queries = double(grid.queries), axes = double(grid.axes);
+  bool scatters = problem.headDim > 0;
+  // Of a warp: what is read of a row, and per 32 slots a comparison an axis,
+  // two addresses, a load and a store; of weights also where to put what does
+  // not exist.
+  double perRow = 3, perGroup = axes + (scatters ? 4 : 6);
+  double groups = double(window::ceilDiv(grid.slots, 32));
+  // Of eight rows: where they are and how many slots they have.
+  double perRows = 25 + 10 * axes;
+  // Scaling and half a store; or zeros, 16 bytes at a time.
+  double perEntry =
+      scatters ? 1.5 : double(problem.operandBytes) / 16;
+  return queries * (32 * (perRow + groups * perGroup) + 4 * perRows +
+                    perEntry * double(grid.keys));
+}
+
+/// Bytes that these move: whole sectors, of which runs of slots end in two that
+/// others share.
+double slotBytes(const GpuProblem &problem, const GridCost &grid) {
+  constexpr double sector = 32;
+  double bytes = problem.headDim > 0 ? 4 : double(problem.operandBytes);
+  double run = double(grid.run);
+  double sectors = 1 + (run - 1) * bytes / sector;
+  return double(grid.queries) * double(grid.slots) / run * sectors * sector;
+}
+
+/// Cycles in which the operands of products on FMA units are read: a thread of
+/// a warp has a block of its rows and columns, and reads vectors of both.
+double fmaLoads(const GridCost &grid, const BlockShape &shape, double head,
+                double values) {
+  // Of 16 bytes, and of 8, a lane; most lanes read what others read.
+  constexpr double perVector = 2.5, perPair = 1.5;
+  double warps = double(shape.warps), keys = double(grid.keys);
+  double rows = double(grid.queries) / warps / 8;
+  double scores = head / 4 * (rows + keys / 4) * perVector;
+  double sums =
+      values == 0 ? 0
+                  : keys / 4 * (rows * perVector + values / 2 * perPair);
+  return warps * (scores + sums);
+}
+
 /// The work of one key tile. `maskedShare` of the tiles are masked.
 Work keyTileWork(const GpuProblem &problem, const GpuChip &chip,
                  const GridCost &grid, const BlockShape &shape,
                  double maskedShare, int64_t spilled) {
   // Operations per score: maximum, multiply-add, sum, half a conversion and
-  // what exponentials hold back; or the address and the move of a score that
-  // lives in memory.
-  double perScore = problem.fused ? 7 : 12;
+  // what exponentials hold back.
+  constexpr double perScore = 7;
   constexpr double maskPerAxis = 3;
   // Per 16 bytes: address, bounds, and the asynchronous copy.
   double perCopy = grid.divides ? 8 : 4;
@@ -175,12 +237,20 @@ Work keyTileWork(const GpuProblem &problem, const GpuChip &chip,
   work.shared = (double(shape.warps + 1) * tileBytes +
                  double(problem.operandBytes) * queries * head) /
                 sharedRate;
+  double ofScores =
+      problem.fused
+          ? scores * (perScore + maskedShare * maskPerAxis * grid.cutAxes) +
+                queries * values
+          : slotOperations(problem, grid);
   double operations =
-      scores * (perScore + maskedShare * maskPerAxis * double(grid.cutAxes)) +
-      queries * values + perCopy * tileBytes / 16 +
+      ofScores + perCopy * tileBytes / 16 +
       (perWarp + perSpilled * double(spilled)) * 32 * double(shape.warps);
   work.vector = operations / chip.vectorRate;
   work.cache = tileBytes / chip.cacheRate;
+  if (!problem.fused)
+    work.cache += slotBytes(problem, grid) / chip.cacheRate;
+  if (problem.operandBytes == 4)
+    work.shared = fmaLoads(grid, shape, head, values);
   return work;
 }
 
@@ -339,7 +409,8 @@ private:
           choice.queryTile > queryCounts.back() / grid.queries)
         continue;
       current[axis] = &choice;
-      visit(axis + 1, grid.with(choice.cost, choice.queryTile, choice.keyTile));
+      visit(axis + 1, grid.with(choice.cost, choice.queryTile, choice.keyTile,
+                                problem.axes[axis].window));
     }
   }
 
@@ -428,8 +499,8 @@ std::optional<GpuCost> schedule::predictGpu(const GpuProblem &problem,
   double needed = 1, queries = 1;
   for (size_t i = 0; i < problem.axes.size(); ++i) {
     int64_t queryTile = tiling.queryTile[i], keyTile = tiling.keyTile[i];
-    grid =
-        grid.with(axisCost(problem, i, queryTile, keyTile), queryTile, keyTile);
+    grid = grid.with(axisCost(problem, i, queryTile, keyTile), queryTile,
+                     keyTile, problem.axes[i].window);
     needed *= pairCount(problem, i);
     queries *= modelTokens(problem, i);
   }

@@ -7,6 +7,8 @@
 
 #include "na/Schedule/HopperCostModel.h"
 
+#include "na/Schedule/WarpgroupBudgets.h"
+
 #include "AxisModel.h"
 
 #include <algorithm>
@@ -20,11 +22,12 @@ using namespace na::schedule;
 
 namespace {
 
-constexpr int64_t warpgroups = 2;
+constexpr int64_t maxWarpgroups = 3;
 constexpr int64_t rows = 64;
-/// More keys leave too few registers for the accumulators.
-constexpr int64_t maxKeys = 192;
+/// Columns of one product, and rows of a box of the TMA.
+constexpr int64_t maxKeys = 256;
 constexpr int64_t keyMultiple = 16;
+constexpr int64_t maxChannels = 256, channelMultiple = 16;
 constexpr size_t maxRank = 3;
 
 /// What one axis contributes to the work of a thread block.
@@ -37,8 +40,8 @@ struct AxisWork {
   /// a window edge, summed over blocks; on the axis of the warpgroups over the
   /// warpgroups too.
   double computed = 0, inside = 0;
-  /// `computed`, where tiles of a block of which one warpgroup has no queries
-  /// count for more: nothing fills its gaps.
+  /// `computed`, where tiles that some warpgroups of a block do not compute
+  /// count for more: nothing fills the gaps.
   double weighted = 0;
   bool cut = false;
 
@@ -58,11 +61,11 @@ AxisWork commonAxis(const Problem &problem, size_t i, int64_t queryTile,
   return work;
 }
 
-/// The axis along which the warpgroups lie, each with `ownTile` queries. Counts
+/// The axis along which `warpgroups` lie, each with `ownTile` queries. Counts
 /// what the tiled program (TileWarpgroups.cpp) does.
-AxisWork splitAxis(const Problem &problem, size_t i, int64_t ownTile,
-                   int64_t keyTile) {
-  constexpr double alone = 1.3;
+AxisWork splitAxis(const Problem &problem, size_t i, int64_t warpgroups,
+                   int64_t ownTile, int64_t keyTile) {
+  constexpr double perMissing = 0.3;
   constexpr int64_t maxBlocks = 512; // more are sampled
   const window::Axis &axis = problem.axes[i];
   int64_t size = problem.lengths[i], queryTile = warpgroups * ownTile;
@@ -74,33 +77,45 @@ AxisWork splitAxis(const Problem &problem, size_t i, int64_t ownTile,
     int64_t begin = block * queryTile, end = std::min(begin + queryTile, size);
     auto span = window::tileSpan<int64_t>(axis, size, begin, end);
     int64_t tiles = window::ceilDiv(span.end - span.begin, keyTile);
-    int64_t middle = begin + ownTile;
-    bool single = middle >= size;
+    int64_t active = window::ceilDiv(end - begin, ownTile);
     // The key tiles of each warpgroup.
-    int64_t first[warpgroups] = {0, 0}, last[warpgroups] = {tiles, tiles};
-    window::Range<int64_t> own[warpgroups] = {{begin, std::min(middle, size)},
-                                              {std::min(middle, size), end}};
-    if (differs && !single) {
-      auto before = window::tileSpan<int64_t>(axis, size, begin, middle);
-      auto after = window::tileSpan<int64_t>(axis, size, middle, end);
-      int64_t front = (after.begin - span.begin) / keyTile;
-      int64_t back = tiles - window::ceilDiv(before.end - span.begin, keyTile);
-      if (tiles - front - back >= std::abs(front - back)) {
-        first[1] = front;
-        last[0] = tiles - back;
+    int64_t first[maxWarpgroups] = {}, last[maxWarpgroups] = {};
+    for (int64_t g = 0; g < active; ++g) {
+      last[g] = tiles;
+      if (!differs || active == 1)
+        continue;
+      int64_t from = begin + g * ownTile;
+      auto own = window::tileSpan<int64_t>(axis, size, from,
+                                           std::min(from + ownTile, end));
+      first[g] = (own.begin - span.begin) / keyTile;
+      last[g] = window::ceilDiv(own.end - span.begin, keyTile);
+    }
+    // Two warpgroups interleave tiles that only one of them needs, if they can,
+    // so that both are always busy.
+    if (warpgroups == 2 && active == 2) {
+      int64_t front = first[1], back = tiles - last[0];
+      if (tiles - front - back < std::abs(front - back)) {
+        first[1] = 0;
+        last[0] = tiles;
       }
     }
     work.loaded += double(tiles);
-    for (int64_t g = 0; g < (single ? 1 : warpgroups); ++g) {
-      auto interior =
-          window::tileInterior<int64_t>(axis, size, own[g].begin, own[g].end);
+    for (int64_t g = 0; g < active; ++g) {
+      int64_t from = begin + g * ownTile;
+      auto interior = window::tileInterior<int64_t>(
+          axis, size, from, std::min(from + ownTile, end));
       int64_t insideFirst =
           window::ceilDiv(interior.begin - span.begin, keyTile);
       int64_t insideLast = window::floorDiv(interior.end - span.begin, keyTile);
-      work.computed += double(last[g] - first[g]);
-      work.weighted += (single ? alone : 1) * double(last[g] - first[g]);
+      double computed = double(last[g] - first[g]);
+      work.computed += computed;
       work.inside += double(std::max<int64_t>(
           0, std::min(insideLast, last[g]) - std::max(insideFirst, first[g])));
+      double missing = double(warpgroups - active);
+      // Of three, the first and the last wait for each other.
+      if (warpgroups == 3)
+        missing += 1 - computed / double(tiles);
+      work.weighted += computed * (1 + perMissing * missing);
     }
   }
   double weight = double(blocks) / double(count);
@@ -152,45 +167,94 @@ bool hasSeparableColumns(const std::vector<int64_t> &keyTile,
   return !cutsOuterAxes || others % (8 / last) == 0;
 }
 
-int64_t countSharedBytes(const GpuProblem &problem, int64_t keys,
-                         int64_t stages) {
-  // Barriers, and where each tile lies and what masks it needs.
-  constexpr int64_t bookkeeping = 2048;
-  return problem.operandBytes *
-             (warpgroups * rows * problem.headDim +
-              stages * keys * (problem.headDim + problem.valueDim)) +
-         bookkeeping;
+/// The part of a tiling that axes do not determine.
+struct BlockShape {
+  int64_t warpgroups, keys, stages;
+  bool separable;
+};
+
+int64_t countSharedBytes(const GpuProblem &problem, const BlockShape &shape) {
+  return problem.operandBytes * (shape.warpgroups * rows * problem.headDim +
+                                 shape.stages * shape.keys *
+                                     (problem.headDim + problem.valueDim)) +
+         bookkeepingBytes;
 }
 
-/// Cycles of the kernel. The rates were fitted to 14 measurements of a
-/// hand-written kernel of this form on an H200, which they meet within 10 %.
+/// None if the block does not fit.
+std::optional<WarpgroupBudgets> getBudgets(const GpuProblem &problem,
+                                           const GpuChip &chip,
+                                           const BlockShape &shape) {
+  int64_t bytes = countSharedBytes(problem, shape);
+  if (bytes > chip.sharedPerBlock || shape.keys > maxKeys ||
+      shape.keys % keyMultiple != 0)
+    return std::nullopt;
+  WarpgroupBudgets budgets = getWarpgroupBudgets(shape.warpgroups, shape.keys,
+                                                 problem.valueDim, bytes);
+  if (!budgets.fits)
+    return std::nullopt;
+  return budgets;
+}
+
+/// Cycles of the kernel. What two warpgroups of 128 channels take was fitted to
+/// 14 measurements of a hand-written kernel of this form on an H200, which it
+/// meets within 10 %; the rest follows from the rates of the units.
 double predictCycles(const GpuProblem &problem, const GpuChip &chip,
-                     const BlockWork &work, int64_t keys, bool separable) {
-  constexpr double perKey = 7.7 / 256; // and channel of keys and values
-  constexpr double perTile = 370;
-  // Above this many keys registers are scarce.
-  constexpr int64_t comfortableKeys = 176;
+                     const BlockWork &work, const BlockShape &shape,
+                     const WarpgroupBudgets &budgets) {
+  // Of a score of each of 64 queries: matrix units, per channel of keys and
+  // values; exponentials; and what two warpgroups reach where neither unit
+  // hides the other.
+  constexpr double perChannel = 7.7 / 256, perExponential = 4;
+  constexpr double ofTwo = 2.86, ofTwoPerChannel = 0.0189;
+  // Of a tile: instructions of its loop and its statistics, and what of the
+  // latencies two warpgroups leave.
+  constexpr double perTile = 50, latency = 640;
+  constexpr int64_t comfortableRegisters = 232;
   constexpr double crowded = 70;
-  // Not fitted: the hand-written kernel has tables of bits for inseparable
-  // columns, and takes half as long.
-  constexpr double perInseparableKey = 6;
-  constexpr double perMaskedKey = 2.1;
+  // Likewise, of a score that is masked on one axis. Not fitted for inseparable
+  // columns: the hand-written kernel has tables of bits for these, and takes
+  // half as long.
+  constexpr double perMask = 0.6, maskLatency = 3;
+  constexpr double perInseparable = 2, inseparableLatency = 8;
   // Code that might have to mask, where it does not.
   constexpr double perCutAxis = 10;
-  constexpr double perWarpgroup = 300;
+  // Of a block: the first tiles and the results; and what each warpgroup does.
+  constexpr double perBlock = 1200, perWarpgroup = 300;
+  // Bytes that a multiprocessor gets from the second-level cache.
+  constexpr double cacheRate = 48;
+
+  double blocks = work.blocks;
+  double perMultiprocessor = std::numeric_limits<double>::infinity();
+  if (problem.batchHeads != dynamicLength) {
+    blocks *= double(problem.batchHeads);
+    perMultiprocessor =
+        std::max(1.0, std::ceil(blocks / double(chip.multiprocessors)));
+  }
+  double resident = std::min(double(budgets.blocks), perMultiprocessor);
+  double busy = resident * double(shape.warpgroups);
   double channels = double(problem.headDim + problem.valueDim);
-  double masked = separable ? perMaskedKey : perInseparableKey;
-  double tile = perTile + perCutAxis * double(work.cutAxes) +
-                (keys > comfortableKeys ? crowded : 0) +
-                double(keys) * (perKey * channels + masked * work.masks);
+  double unit = std::max(perChannel * channels, perExponential);
+  double perKey =
+      unit +
+      std::max(0.0, ofTwo + ofTwoPerChannel * channels - unit) * 2 / busy;
+  double perMasked = shape.separable
+                         ? perMask + maskLatency / busy
+                         : perInseparable + inseparableLatency / busy;
+  double tile = perTile + latency / busy + perCutAxis * double(work.cutAxes) +
+                double(shape.keys) * (perKey + perMasked * work.masks);
+  if (countConsumerRegisters(shape.keys, problem.valueDim) >
+      comfortableRegisters)
+    tile += crowded * 2 / busy;
+  double warpgroups = double(shape.warpgroups);
+  double bytes = double(problem.operandBytes) * channels;
   double cycles =
-      work.weighted * tile + work.blocks * warpgroups * perWarpgroup;
-  if (problem.batchHeads == dynamicLength)
-    return cycles;
-  // Blocks that do not fill the chip.
-  double blocks = work.blocks * double(problem.batchHeads);
-  double multiprocessors = double(chip.multiprocessors);
-  return cycles / work.blocks * std::ceil(blocks / multiprocessors);
+      std::max(work.weighted / work.blocks * tile, work.loaded / work.blocks *
+                                                       double(shape.keys) *
+                                                       bytes / cacheRate) +
+      perBlock / resident +
+      warpgroups * (perWarpgroup + double(rows) * bytes / cacheRate);
+  return cycles * (problem.batchHeads == dynamicLength ? work.blocks
+                                                       : perMultiprocessor);
 }
 
 /// The work of one axis for all tiles that the search asks for.
@@ -199,20 +263,25 @@ public:
   AxisTable(const GpuProblem &problem, size_t axis)
       : problem(problem), axis(axis) {}
 
-  const AxisWork &get(int64_t ownTile, int64_t keyTile, bool split) {
+  /// One warpgroup is none that the axis is split among.
+  const AxisWork &get(int64_t ownTile, int64_t keyTile, int64_t warpgroups) {
     size_t exponent = 0;
     while ((int64_t(1) << exponent) < ownTile)
       ++exponent;
-    std::optional<AxisWork> &entry = entries[split][exponent][keyTile];
+    std::optional<AxisWork> &entry =
+        entries[size_t(warpgroups - 1)][exponent][size_t(keyTile)];
     if (!entry)
-      entry = (split ? splitAxis : commonAxis)(problem, axis, ownTile, keyTile);
+      entry = warpgroups > 1
+                  ? splitAxis(problem, axis, warpgroups, ownTile, keyTile)
+                  : commonAxis(problem, axis, ownTile, keyTile);
     return *entry;
   }
 
 private:
   const GpuProblem &problem;
   size_t axis;
-  std::array<std::array<std::array<std::optional<AxisWork>, maxKeys + 1>, 7>, 2>
+  std::array<std::array<std::array<std::optional<AxisWork>, maxKeys + 1>, 7>,
+             maxWarpgroups>
       entries;
 };
 
@@ -236,10 +305,7 @@ private:
   void visitRows(size_t axis, int64_t left) {
     if (axis + 1 == rank) {
       own[axis] = left;
-      for (split = 0; split < rank; ++split)
-        for (int64_t keys = maxKeys; keys > 0; keys -= keyMultiple)
-          visitKeys(0, keys, keys);
-      return;
+      return visitShapes();
     }
     for (int64_t extent = 1; extent <= left; extent *= 2) {
       own[axis] = extent;
@@ -247,42 +313,60 @@ private:
     }
   }
 
-  /// All boxes of `keys` keys.
-  void visitKeys(size_t axis, int64_t keys, int64_t left) {
+  void visitShapes() {
+    // Two warpgroups come first, which wins near ties.
+    for (int64_t warpgroups : {2, 3, 1})
+      for (int64_t keys = maxKeys; keys > 0; keys -= keyMultiple) {
+        shape = {warpgroups, keys, stages, true};
+        budgets = getBudgets(problem, chip, shape);
+        if (!budgets)
+          continue;
+        for (split = 0; split < (warpgroups > 1 ? rank : 1); ++split)
+          visitKeys(0, keys);
+      }
+  }
+
+  /// All boxes of the shape's keys.
+  void visitKeys(size_t axis, int64_t left) {
     if (axis + 1 == rank) {
       key[axis] = left;
-      return visit(keys);
+      return visit();
     }
     for (int64_t extent = 1; extent <= left; ++extent)
       if (left % extent == 0) {
         key[axis] = extent;
-        visitKeys(axis + 1, keys, left / extent);
+        visitKeys(axis + 1, left / extent);
       }
   }
 
-  void visit(int64_t keys) {
+  void visit() {
     BlockWork work;
     bool cutsOuterAxes = false;
     for (size_t i = 0; i < rank; ++i) {
-      const AxisWork &axis = tables[i].get(own[i], key[i], i == split);
+      const AxisWork &axis =
+          tables[i].get(own[i], key[i], i == split ? shape.warpgroups : 1);
       work.add(axis, key[i]);
       cutsOuterAxes |= axis.cut && i + 1 < rank;
     }
-    double cycles = predictCycles(problem, chip, work, keys,
-                                  hasSeparableColumns(key, cutsOuterAxes));
+    shape.separable = hasSeparableColumns(key, cutsOuterAxes);
+    double cycles = predictCycles(problem, chip, work, shape, *budgets);
     // Near ties go to what was tried first, not to rounding errors.
     if (best && cycles >= bestCycles * (1 - 1e-9))
       return;
     bestCycles = cycles;
     best.emplace();
     best->warpgroupTile = best->queryTile = own;
-    best->queryTile[split] *= warpgroups;
+    best->queryTile[split] *= shape.warpgroups;
     best->keyTile = key;
+    best->stages = stages;
   }
 
   const GpuProblem &problem;
   const GpuChip &chip;
+  const int64_t stages = HopperTiling().stages;
   size_t rank, split = 0;
+  BlockShape shape = {};
+  std::optional<WarpgroupBudgets> budgets;
   std::vector<AxisTable> tables;
   std::vector<int64_t> own, key;
   std::optional<HopperTiling> best;
@@ -297,16 +381,21 @@ std::string HopperCost::describe() const {
       text, sizeof(text),
       "predicted %.3g cycles, waste %.2f, %.3g key tiles per thread block, of "
       "which a warpgroup computes %.3g (%.0f%% masked, on %.2f axes on "
-      "average), %.0f thread blocks, %.1f KiB of shared memory",
+      "average), %.0f thread blocks (%d per multiprocessor), %.1f KiB of "
+      "shared "
+      "memory",
       cycles, waste, loaded, computed, 100 * maskedShare, maskedAxes, blocks,
-      double(sharedBytes) / 1024);
+      int(blocksPerMultiprocessor), double(sharedBytes) / 1024);
   return text;
 }
 
 bool schedule::isForWarpgroups(const GpuProblem &problem) {
-  constexpr int64_t channels = 128;
+  auto fits = [](int64_t channels) {
+    return channels > 0 && channels <= maxChannels &&
+           channels % channelMultiple == 0;
+  };
   bool narrow = problem.fused && problem.operandBytes == 2 &&
-                problem.headDim == channels && problem.valueDim == channels &&
+                fits(problem.headDim) && fits(problem.valueDim) &&
                 !problem.hasBias && problem.additionalKeys == 0;
   for (size_t i = 0; i < problem.axes.size(); ++i)
     narrow &=
@@ -318,35 +407,38 @@ std::optional<HopperCost> schedule::predictHopper(const GpuProblem &problem,
                                                   const GpuChip &chip,
                                                   const HopperTiling &tiling) {
   BlockWork work;
-  int64_t keys = 1, own = 1;
-  std::optional<size_t> split;
+  BlockShape shape = {1, 1, tiling.stages, true};
+  int64_t own = 1;
   bool cutsOuterAxes = false;
   double needed = 1;
   for (size_t i = 0; i < problem.axes.size(); ++i) {
-    if (tiling.queryTile[i] != tiling.warpgroupTile[i]) {
-      if (split || tiling.queryTile[i] != warpgroups * tiling.warpgroupTile[i])
-        return std::nullopt;
-      split = i;
-    }
-    AxisWork axis = (split == i ? splitAxis : commonAxis)(
-        problem, i, tiling.warpgroupTile[i], tiling.keyTile[i]);
+    int64_t queryTile = tiling.queryTile[i], ownTile = tiling.warpgroupTile[i];
+    int64_t warpgroups = queryTile / ownTile;
+    if (queryTile % ownTile != 0 || warpgroups > maxWarpgroups ||
+        (warpgroups > 1 && shape.warpgroups > 1))
+      return std::nullopt;
+    shape.warpgroups *= warpgroups;
+    AxisWork axis =
+        warpgroups > 1
+            ? splitAxis(problem, i, warpgroups, ownTile, tiling.keyTile[i])
+            : commonAxis(problem, i, ownTile, tiling.keyTile[i]);
     work.add(axis, tiling.keyTile[i]);
     cutsOuterAxes |= axis.cut && i + 1 < problem.axes.size();
-    keys *= tiling.keyTile[i];
-    own *= tiling.warpgroupTile[i];
+    shape.keys *= tiling.keyTile[i];
+    own *= ownTile;
     needed *= pairCount(problem, i);
   }
-  HopperCost cost;
-  cost.sharedBytes = countSharedBytes(problem, keys, tiling.stages);
-  if (!split || own != rows || keys > maxKeys || keys % keyMultiple != 0 ||
-      cost.sharedBytes > chip.sharedPerBlock)
+  std::optional<WarpgroupBudgets> budgets = getBudgets(problem, chip, shape);
+  if (own != rows || !budgets)
     return std::nullopt;
-  cost.cycles =
-      predictCycles(problem, chip, work, keys,
-                    hasSeparableColumns(tiling.keyTile, cutsOuterAxes));
-  cost.waste = work.computed * double(rows * keys) / needed;
+  shape.separable = hasSeparableColumns(tiling.keyTile, cutsOuterAxes);
+  HopperCost cost;
+  cost.sharedBytes = countSharedBytes(problem, shape);
+  cost.cycles = predictCycles(problem, chip, work, shape, *budgets);
+  cost.blocksPerMultiprocessor = budgets->blocks;
+  cost.waste = work.computed * double(rows * shape.keys) / needed;
   cost.loaded = work.loaded / work.blocks;
-  cost.computed = work.computed / (work.blocks * warpgroups);
+  cost.computed = work.computed / (work.blocks * double(shape.warpgroups));
   cost.maskedAxes = work.maskedAxes;
   cost.maskedShare = 1 - work.unmaskedShare;
   cost.blocks = work.blocks;
@@ -357,10 +449,29 @@ std::optional<HopperCost> schedule::predictHopper(const GpuProblem &problem,
 
 std::optional<HopperTiling> schedule::searchHopper(const GpuProblem &problem,
                                                    const GpuChip &chip) {
-  // The largest key tile fits as well as any.
-  if (!isForWarpgroups(problem) ||
-      countSharedBytes(problem, maxKeys, HopperTiling().stages) >
-          chip.sharedPerBlock)
+  if (!isForWarpgroups(problem) || !chip.hasWarpgroups)
     return std::nullopt;
   return Search(problem, chip).run();
+}
+
+bool schedule::isFasterWithWarpgroups(const GpuProblem &problem,
+                                      const GpuChip &chip,
+                                      const HopperTiling &tiling) {
+  // The other model was fitted to longer loops: where a query tile has few keys
+  // it predicts up to 1.8 times of what such kernels were measured to take.
+  constexpr double fewKeys = 512, ofFewKeys = 0.6, otherwise = 0.85;
+  GpuProblem full = problem;
+  // A batch that is not known fills the chip.
+  if (full.batchHeads == dynamicLength)
+    full.batchHeads = 8 * chip.multiprocessors;
+  std::optional<HopperCost> cost = predictHopper(full, chip, tiling);
+  std::optional<GpuTiling> other = searchGpu(full, chip);
+  if (!cost || !other)
+    return bool(cost);
+  std::optional<GpuCost> otherCost = predictGpu(full, chip, *other);
+  double keys = otherCost->keyTiles;
+  for (int64_t extent : other->keyTile)
+    keys *= double(extent);
+  return cost->cycles <
+         otherCost->cycles * (keys < fewKeys ? ofFewKeys : otherwise);
 }

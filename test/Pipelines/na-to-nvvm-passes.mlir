@@ -15,6 +15,7 @@
 // HOPPER:      {{^ *}}nagpu-assign-layouts{tf32=false}{{,?$}}
 // HOPPER-NEXT: {{^ *}}canonicalize{{(\{.*)?,?$}}
 // HOPPER-NEXT: {{^ *}}cse{{(\{.*)?,?$}}
+// HOPPER-NEXT: {{^ *}}nagpu-defer-row-sums{{(\{.*)?,?$}}
 // HOPPER-NEXT: {{^ *}}nagpu-specialize-warps{{(\{.*)?,?$}}
 // HOPPER-NEXT: {{^ *}}canonicalize{{(\{.*)?,?$}}
 // HOPPER-NEXT: {{^ *}}cse{{(\{.*)?,?$}}

@@ -33,6 +33,8 @@ struct GpuChip {
   double vectorRate;
   /// Bytes read from the second-level cache.
   double cacheRate;
+  /// Whether it has the products of warpgroups and the copies of the TMA.
+  bool hasWarpgroups = false;
 };
 
 /// The chip of that name; null if the model has none. Names that differ in the

@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A model of kernels in which two warpgroups of a thread block own 64 queries
-// each, a further one loads keys and values for both, and products are those of
-// wgmma. It counts exactly which key tiles a block loads, which of them each
-// warpgroup computes, and which of those a window edge cuts on which axis.
+// A model of kernels in which one to three warpgroups of a thread block own 64
+// queries each, a further one loads keys and values for all, and products are
+// those of wgmma. It counts exactly which key tiles a block loads, which of
+// them each warpgroup computes, and which of those a window edge cuts on which
+// axis.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +41,9 @@ struct HopperCost {
   /// Axes on which a computed tile is masked, on average, and the share of
   /// tiles with any mask.
   double maskedAxes = 0, maskedShare = 0;
+  /// Thread blocks in all, and how many share a multiprocessor.
   double blocks = 0;
+  int64_t blocksPerMultiprocessor = 0;
   int64_t sharedBytes = 0;
 
   /// One line for a reader.
@@ -48,13 +51,14 @@ struct HopperCost {
 };
 
 /// Whether there are such kernels for the problem: fused attention with 16-bit
-/// operands of 128 channels on axes of known lengths, without dilation, bias
-/// and additional keys.
+/// operands of 16 to 256 channels, in steps of 16, on axes of known lengths,
+/// without dilation, bias and additional keys.
 bool isForWarpgroups(const GpuProblem &problem);
 
 /// Predicts the cost of `tiling` on `chip`, for a problem that is for
 /// warpgroups. None if it does not fit: 64 queries per warpgroup, of which
-/// there are two, up to 192 keys, and shared memory.
+/// there are up to three along one axis, up to 256 keys, registers and shared
+/// memory.
 std::optional<HopperCost> predictHopper(const GpuProblem &problem,
                                         const GpuChip &chip,
                                         const HopperTiling &tiling);
@@ -63,6 +67,11 @@ std::optional<HopperCost> predictHopper(const GpuProblem &problem,
 /// Deterministic.
 std::optional<HopperTiling> searchHopper(const GpuProblem &problem,
                                          const GpuChip &chip);
+
+/// Whether the problem is expected to take less time with `tiling` than with
+/// the best one of warps (GpuCostModel.h).
+bool isFasterWithWarpgroups(const GpuProblem &problem, const GpuChip &chip,
+                            const HopperTiling &tiling);
 
 } // namespace na::schedule
 

@@ -272,6 +272,8 @@ void populateMaskPatterns(const TypeConverter &converter,
                           RewritePatternSet &patterns);
 void populateStorePatterns(const TypeConverter &converter,
                            RewritePatternSet &patterns);
+void populateSlotPatterns(const TypeConverter &converter,
+                          RewritePatternSet &patterns);
 void populateWgmmaPatterns(const TypeConverter &converter,
                            RewritePatternSet &patterns);
 void populateTensorMemoryPatterns(const TypeConverter &converter,

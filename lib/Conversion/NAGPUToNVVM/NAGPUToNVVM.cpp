@@ -87,6 +87,7 @@ struct ConvertNAGPUToNVVM
     populateFragmentPatterns(converter, patterns);
     populateMaskPatterns(converter, patterns);
     populateStorePatterns(converter, patterns);
+    populateSlotPatterns(converter, patterns);
     populateWgmmaPatterns(converter, patterns);
     populateTensorMemoryPatterns(converter, patterns);
     scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,

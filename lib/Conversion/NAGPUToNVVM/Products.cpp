@@ -257,9 +257,9 @@ struct ConvertFma : OpConversionPattern<FmaOp> {
     SmallVector<Value> acc(adaptor.getAcc());
     SmallVector<Value> lhs(adaptor.getLhs());
     Value rhs = adaptor.getRhs().front();
-    if (isa<SharedType>(op.getLhs().getType()) && op.getTransposed()) {
-      // Both operands lie along rows: a loop over their chunks. Unrolled, the
-      // loads of many chunks would be in flight at once, in registers.
+    if (isa<SharedType>(op.getLhs().getType())) {
+      // A loop over the chunks of a row. Unrolled, the loads of many chunks
+      // would be in flight at once, in registers.
       auto loop = scf::ForOp::create(
           b, b.constant(0), b.constant(depth / width), b.constant(1), acc);
       OpBuilder::InsertionGuard insertion(b);
@@ -287,16 +287,17 @@ private:
     bool transposed = op.getTransposed();
     int64_t rows = type.getRowsPerWarp() / 8, columns = type.getColumns() / 8;
 
-    Value zero = b.constant(0);
     Value column = layout.getThreadColumn(b);
     std::optional<SharedAddress> lhsAddress;
     if (auto lhsType = dyn_cast<SharedType>(op.getLhs().getType()))
       lhsAddress.emplace(b, lhsType, lhs.front(), layout.getThreadRow(b),
                          chunk);
-    // Not transposed, two neighbouring columns are in one chunk.
+    // Not transposed, two neighbouring columns are in one chunk, and the chunks
+    // of `lhs` are groups of rows.
     SharedAddress rhsAddress =
         transposed ? SharedAddress(b, rhsType, rhs, column, chunk)
-                   : SharedAddress(b, rhsType, rhs, zero, b.div(column, 4),
+                   : SharedAddress(b, rhsType, rhs, b.mul(chunk, width),
+                                   b.div(column, 4),
                                    b.mul(b.rem(column, 4), 4));
     Value laneOfGroup = b.bitAnd(b.lane(), ~int64_t(3));
 

@@ -7,6 +7,8 @@
 
 #include "Lowering.h"
 
+#include "na/Dialect/NAGPU/IR/RegisterBudgets.h"
+
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -28,11 +30,10 @@ static void lowerRole(RolesOp op) {
   b.setLoc(op.getLoc());
   b.setInsertionPoint(op);
   // Outlining knows the threads of a launch.
-  if (auto func = op->getParentOfType<gpu::GPUFuncOp>()) {
+  auto func = op->getParentOfType<gpu::GPUFuncOp>();
+  if (func)
     func.setKnownBlockSize(
         std::array<int32_t, 3>{int32_t(op.getThreads()), 1, 1});
-    keepRegisterBudgets(func);
-  }
   gpu::BarrierOp::create(b);
   Value thread = b.thread();
   // From a lane, so that ptxas knows it to be the same for the whole warp.
@@ -41,15 +42,16 @@ static void lowerRole(RolesOp op) {
     return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, value,
                                  b.constant(constant));
   };
+  int64_t ctas = getCTAsPerMultiprocessor(op);
   auto setRegisters = [&](StringRef change, int64_t count) {
-    if (op.getGroups() == 1)
+    if (!changesRegisters(op))
       return;
     b.assembly(
         ("setmaxnreg." + change + ".sync.aligned.u32 " + Twine(count) + ";")
             .str(),
         {});
     std::prev(b.getInsertionPoint())
-        ->setDiscardableAttr(registersAttrName, b.getUnitAttr());
+        ->setDiscardableAttr(registersAttrName, b.getI32IntegerAttr(ctas));
   };
   auto branch =
       scf::IfOp::create(b, equals(warpgroup, 0), /*withElseRegion=*/true);
@@ -66,12 +68,19 @@ static void lowerRole(RolesOp op) {
   Value group = b.cast(b.add(warpgroup, -1), b.getIndexType());
   op.getConsumers().getArgument(0).replaceAllUsesWith(group);
   moveBody(op.getConsumers(), branch.elseBlock());
+  if (func)
+    keepRegisterBudgets(func);
   op.erase();
 }
 
 void nagpu::keepRegisterBudgets(gpu::GPUFuncOp func) {
-  func->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
-                Builder(func).getI32IntegerAttr(1));
+  // The assembly says how many CTAs share a multiprocessor.
+  IntegerAttr ctas = Builder(func).getI32IntegerAttr(1);
+  func.walk([&](LLVM::InlineAsmOp op) {
+    if (auto attr = op->getAttrOfType<IntegerAttr>(registersAttrName))
+      ctas = attr;
+  });
+  func->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), ctas);
 }
 
 void nagpu::lowerRoles(Operation *op) {

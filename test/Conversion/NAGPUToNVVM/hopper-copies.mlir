@@ -22,13 +22,14 @@ gpu.func @copies(%map: !nagpu.tensor_map<1x8x8x64xbf16, tma128>, %b: index,
   // CHECK: scf.if
   // CHECK: "setmaxnreg.dec.sync.aligned.u32 24;"
   nagpu.roles registers(24, 240) producer {
+    // All lanes of a producer's warp come here; one of them copies and arrives.
     // CHECK: scf.if
     // CHECK: mbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1;
     nagpu.mbarrier_wait %free[%slot] parity %phase : !nagpu.barrier<2>
-    // CHECK: "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], 16384;", "r,~{memory}"
+    // CHECK: {{elect.sync _\|leader, 0xffffffff;.*}}@leader mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], 16384;{{.*}}}", "r,~{memory}"
     nagpu.mbarrier_expect_tx %full[%slot] bytes 16384 : !nagpu.barrier<2>
     // Two panels of 64 rows; coordinates from the innermost on.
-    // CHECK: "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [$0], [$1, {$3,$4,$5,$6}], [$2];", "r,l,r,r,r,r,r,~{memory}" %[[TILE:[^,]*]], %[[MAP]], %[[BAR:[^,]*]], %[[C:[^,]*]], %[[Y:[^,]*]], %[[X:[^,]*]], %[[B:[^ ]*]] :
+    // CHECK: {{elect.sync _\|leader, 0xffffffff;.*}}@leader cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [$0], [$1, {$3,$4,$5,$6}], [$2];{{.*}}}", "r,l,r,r,r,r,r,~{memory}" %[[TILE:[^,]*]], %[[MAP]], %[[BAR:[^,]*]], %[[C:[^,]*]], %[[Y:[^,]*]], %[[X:[^,]*]], %[[B:[^ ]*]] :
     // CHECK: %[[C64:.*]] = arith.addi %[[C]], %c64_i32
     // CHECK: %[[NEXT:.*]] = arith.addi %{{.*}}, %c{{[0-9]+}}_i32
     // CHECK: cp.async.bulk.tensor.4d.shared::cluster{{.*}} %[[NEXT]], %[[MAP]], %[[BAR]], %[[C64]], %[[Y]], %[[X]], %[[B]] :
@@ -98,13 +99,13 @@ gpu.func @mailbox(%slot: index, %x: i32, %y: i32) kernel {
     // CHECK: %[[ROW:.*]] = arith.addi %[[I2]], %c1_i32
     // CHECK: %[[BYTE:.*]] = arith.muli %[[ROW]], %c16_i32
     // CHECK: %[[AT:.*]] = arith.addi %[[FOUR]], %[[BYTE]]
-    // CHECK: "st.shared.v4.b32 [$0+0], {$1, $2, $3, $4};", "r,r,r,r,r,~{memory}" %[[AT]], %[[X]], %[[Y]], %[[X]], %[[Y]] :
+    // CHECK: {{elect.sync _\|leader, 0xffffffff;.*}}@leader st.shared.v4.b32 [$0+0], {$1, $2, $3, $4};{{.*}}}", "r,r,r,r,r,~{memory}" %[[AT]], %[[X]], %[[Y]], %[[X]], %[[Y]] :
     nagpu.mailbox_put %four[%slot, %one] %x, %y, %x, %y : !nagpu.mailbox<2x2x4>
     %zero = arith.constant 0 : index
-    // CHECK: "st.shared.v2.b32 [$0+0], {$1, $2};", "r,r,r,~{memory}" %{{.*}}, %[[X]], %[[Y]] :
-    // CHECK: "st.shared.b32 [$0+8], $1;", "r,r,~{memory}" %{{.*}}, %[[X]] :
+    // CHECK: {{elect.sync _\|leader, 0xffffffff;.*}}@leader st.shared.v2.b32 [$0+0], {$1, $2};{{.*}}}", "r,r,r,~{memory}" %{{.*}}, %[[X]], %[[Y]] :
+    // CHECK: {{elect.sync _\|leader, 0xffffffff;.*}}@leader st.shared.b32 [$0+8], $1;{{.*}}}", "r,r,~{memory}" %{{.*}}, %[[X]] :
     nagpu.mailbox_put %three[%slot, %zero] %x, %y, %x : !nagpu.mailbox<2x1x3>
-    // CHECK: "st.shared.b32 [$0+0], $1;", "r,r,~{memory}" %{{.*}}, %[[Y]] :
+    // CHECK: {{elect.sync _\|leader, 0xffffffff;.*}}@leader st.shared.b32 [$0+0], $1;{{.*}}}", "r,r,~{memory}" %{{.*}}, %[[Y]] :
     nagpu.mailbox_put %single[%slot, %zero] %y : !nagpu.mailbox<1x1x1>
     // CHECK: mbarrier.arrive.expect_tx
     nagpu.mbarrier_expect_tx %full[%slot] bytes 16 : !nagpu.barrier<2>

@@ -12,7 +12,7 @@
 // NARROW:         %[[S:.*]] = na.qk
 // NARROW:         tensor.empty() : tensor<1x20x4x7xbf16>
 // NARROW:         %[[W:.*]] = linalg.generic
-// NARROW:           arith.divf
+// NARROW:           arith.mulf
 // NARROW:           arith.truncf %{{.*}} : f32 to bf16
 // NARROW:         -> tensor<1x20x4x7xbf16>
 // NARROW:         na.av ins(%[[W]], %{{.*}} : tensor<1x20x4x7xbf16>, tensor<1x20x4x8xbf16>)

@@ -22,9 +22,13 @@
 // CHECK-NEXT:      linalg.yield %[[E]]
 // CHECK:         %[[SUM:[a-z0-9_]+]] = linalg.generic {indexing_maps = [#[[ALL]], #[[ROW]]], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%[[EXP]] :
 // CHECK:           arith.addf
-// CHECK:         %[[W:[a-z0-9_]+]] = linalg.generic {indexing_maps = [#[[ROW]], #[[ALL]]], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%[[SUM]] : {{.*}}) outs(%[[EXP]] :
+// CHECK:         %[[INV:[a-z0-9_]+]] = linalg.generic {{.*}} iterator_types = ["parallel", "parallel", "parallel"]} ins(%[[SUM]] : tensor<1x56x2xf32>)
+// CHECK-NEXT:    ^bb0(%[[IN:[a-z0-9_]+]]: f32, %{{.*}}: f32):
+// CHECK-NEXT:      %[[ONE:[a-z0-9_]+]] = arith.constant 1.000000e+00 : f32
+// CHECK-NEXT:      arith.divf %[[ONE]], %[[IN]] : f32
+// CHECK:         %[[W:[a-z0-9_]+]] = linalg.generic {indexing_maps = [#[[ROW]], #[[ALL]]], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%[[INV]] : {{.*}}) outs(%[[EXP]] :
 // CHECK-NEXT:    ^bb0(%[[IN:[a-z0-9_]+]]: f32, %[[OUT:[a-z0-9_]+]]: f32):
-// CHECK-NEXT:      arith.divf %[[OUT]], %[[IN]] : f32
+// CHECK-NEXT:      arith.mulf %[[OUT]], %[[IN]] : f32
 // CHECK:         %[[R:[a-z0-9_]+]] = na.av ins(%[[W]], %[[V]] : tensor<1x56x2x7xf32>, tensor<1x56x2x16xf32>)
 // CHECK-SAME:      outs(%[[O]] : tensor<1x56x2x16xf32>) window(<size = [7]>)
 // CHECK-NOT:     math.log
@@ -58,12 +62,12 @@ func.func @plain(%q: tensor<1x56x2x32xf32>, %k: tensor<1x56x2x32xf32>,
 // CHECK:         %[[SUM:[a-z0-9_]+]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<?x?x?x4xf32>)
 // CHECK-NEXT:    ^bb0
 // CHECK-NEXT:      arith.addf
-// CHECK:         %[[R:[a-z0-9_]+]] = na.av ins(%{{.*}}, %[[V]] : tensor<?x?x?x4x6xf32>, tensor<?x?x?x2x8xbf16>) outs(%[[O]] :
-// CHECK-SAME:      {schedule = #na.schedule<target = "cpu", query_tile = [2, 8], key_tile = [4, 4]>}
 // CHECK:         %[[LSE:[a-z0-9_]+]] = linalg.generic {{.*}} ins(%[[MAX]], %[[SUM]] : {{.*}}) outs(%[[L]] :
 // CHECK-NEXT:    ^bb0(%[[M:[a-z0-9_]+]]: f32, %[[T:[a-z0-9_]+]]: f32,
 // CHECK-NEXT:      %[[LOG:[a-z0-9_]+]] = math.log %[[T]] : f32
 // CHECK-NEXT:      arith.addf %[[M]], %[[LOG]] : f32
+// CHECK:         %[[R:[a-z0-9_]+]] = na.av ins(%{{.*}}, %[[V]] : tensor<?x?x?x4x6xf32>, tensor<?x?x?x2x8xbf16>) outs(%[[O]] :
+// CHECK-SAME:      {schedule = #na.schedule<target = "cpu", query_tile = [2, 8], key_tile = [4, 4]>}
 // CHECK:         return %[[R]], %[[LSE]]
 func.func @options(%q: tensor<?x?x?x4x8xbf16>, %k: tensor<?x?x?x2x8xbf16>,
                    %v: tensor<?x?x?x2x8xbf16>, %bias: tensor<4x5x3xf32>,

@@ -142,20 +142,44 @@ func.func @scatter(%w: memref<1x?x8x1x15xbf16>, %q: index, %k: index) {
 
 // -----
 
-// The weights of a pair, as f32, or 0; rounded again where they are operands.
+// Scores in f32 go through shared memory: a row for each query and one more, and
+// three chunks behind the keys.
+// CHECK-LABEL: func @scatter_f32
+// CHECK-SAME:    %[[W:[a-z0-9_]+]]: memref<1x?x8x1x15xf32>, %[[Q:[a-z0-9_]+]]: index, %[[K:[a-z0-9_]+]]: index
+// CHECK:         %[[T:.*]] = nagpu.alloc : <17x28xf32, linear>
+// CHECK:         %[[S:.*]] = nagpu.splat
+// CHECK:         %[[R:.*]]:4 = nagpu.map(
+// CHECK:         nagpu.scatter %[[S]] via %[[T]] into %[[W]][%{{.*}}, %{{.*}}] at(%[[Q]], %[[Q]]) ranges(%[[R]]#0, %[[R]]#1, %[[R]]#2, %[[R]]#3)
+// CHECK-SAME:      window [3, 5] query_box [2, 8] key_box [4, 4] dilation [2, 1]
+func.func @scatter_f32(%w: memref<1x?x8x1x15xf32>, %q: index, %k: index) {
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  gpu.launch blocks(%b, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c32, %sy = %c1, %sz = %c1) {
+    %f0 = arith.constant 0.0 : f32
+    %r0 = tensor.empty() : tensor<4x16xi32>
+    %r = na.tile.windows <size = [3, 5], dilation = [2, 1]> at(%b, %q) sizes(%c32, %c32) box [2, 8] into %r0
+      : tensor<4x16xi32> -> tensor<4x16xi32>
+    %s0 = tensor.empty() : tensor<16x16xf32>
+    %s = linalg.fill ins(%f0 : f32) outs(%s0 : tensor<16x16xf32>) -> tensor<16x16xf32>
+    na.tile.scatter %s ranges(%r : tensor<4x16xi32>) key_at(%k, %k) into %w[%b, %b] at(%q, %q)
+      <size = [3, 5], dilation = [2, 1]> query_box [2, 8] key_box [4, 4]
+      : tensor<16x16xf32>, memref<1x?x8x1x15xf32>
+    gpu.terminator
+  }
+  return
+}
+
+// -----
+
+// Weights of the values' type go to a shared tile, from which they are operands.
 // CHECK-LABEL: func @gather
 // CHECK-SAME:    %[[W:[a-z0-9_]+]]: memref<1x64x1x5xbf16>
-// CHECK:         %[[P:[0-9]+]] = nagpu.map(%{{[0-9]+}}#0, %{{[0-9]+}}#1 : !nagpu.fragment<16xi32, row, 1>, !nagpu.fragment<16xi32, row, 1>) {
-// CHECK:           %[[WEIGHT:.*]] = scf.if %{{.*}} -> (f32) {
-// CHECK-NEXT:        %[[LOADED:.*]] = memref.load %[[W]][%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}] : memref<1x64x1x5xbf16>
-// CHECK-NEXT:        %[[WIDE:.*]] = arith.extf %[[LOADED]] : bf16 to f32
-// CHECK-NEXT:        scf.yield %[[WIDE]]
-// CHECK-NEXT:      } else {
-// CHECK-NEXT:        scf.yield %cst : f32
-// CHECK-NEXT:      }
-// CHECK-NEXT:      nagpu.yield %[[WEIGHT]] : f32
-// CHECK-NEXT:    } : !nagpu.fragment<16x32xf32, accumulator, 1>
-// CHECK:         nagpu.convert %[[P]] : <16x32xf32, accumulator, 1> -> <16x32xbf16, lhs, 1>
+// CHECK:         %[[T:.*]] = nagpu.alloc : <16x56xbf16, linear>
+// CHECK:         %[[P:.*]] = nagpu.gather %[[W]][%{{.*}}, %{{.*}}] at(%{{.*}}) ranges(%{{.*}}, %{{.*}}) into %[[T]]
+// CHECK-SAME:      window [5] query_box [16] key_box [32] dilation [1] warps 1
+// CHECK:         nagpu.ldmatrix %[[P]][0, 0]
+// CHECK-NOT:     nagpu.convert
 #mk = affine_map<(d0, d1, d2) -> (d0, d2)>
 #kn = affine_map<(d0, d1, d2) -> (d2, d1)>
 #mn = affine_map<(d0, d1, d2) -> (d0, d1)>
@@ -171,6 +195,57 @@ func.func @gather(%w: memref<1x64x1x5xbf16>, %v: memref<1x64x1x16xbf16>, %q: ind
     %p0 = tensor.empty() : tensor<16x32xbf16>
     %p = na.tile.gather %w[%b, %b] at(%q) ranges(%r : tensor<2x16xi32>) key_at(%k) <size = [5]>
       query_box [16] key_box [32] into %p0 : memref<1x64x1x5xbf16>, tensor<16x32xbf16> -> tensor<16x32xbf16>
+    %v0 = tensor.empty() : tensor<32x16xbf16>
+    %vt = na.tile.load %v[%b, %b] at(%k) box [32] dilation [1] into %v0
+      : memref<1x64x1x16xbf16>, tensor<32x16xbf16> -> tensor<32x16xbf16>
+    %o0 = tensor.empty() : tensor<16x16xf32>
+    %o1 = linalg.fill ins(%f0 : f32) outs(%o0 : tensor<16x16xf32>) -> tensor<16x16xf32>
+    %o = linalg.contract indexing_maps = [#mk, #kn, #mn]
+      ins(%p, %vt : tensor<16x32xbf16>, tensor<32x16xbf16>) outs(%o1 : tensor<16x16xf32>) -> tensor<16x16xf32>
+    na.tile.store %o into %v[%b, %b] at(%q) box [16] dilation [1] : tensor<16x16xf32>, memref<1x64x1x16xbf16>
+    gpu.terminator
+  }
+  return
+}
+
+// -----
+
+// Wider weights, or 0; rounded where they are operands.
+// CHECK-LABEL: func @gather_wide
+// CHECK-SAME:    %[[W:[a-z0-9_]+]]: memref<1x64x1x5xf32>
+// CHECK:         %[[P:[0-9]+]] = nagpu.map(%{{[0-9]+}}#0, %{{[0-9]+}}#1 : !nagpu.fragment<16xi32, row, 1>, !nagpu.fragment<16xi32, row, 1>) {
+// CHECK:           %[[WEIGHT:.*]] = scf.if %{{.*}} -> (f32) {
+// CHECK-NEXT:        %[[LOADED:.*]] = memref.load %[[W]][%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}] : memref<1x64x1x5xf32>
+// CHECK-NEXT:        scf.yield %[[LOADED]]
+// CHECK-NEXT:      } else {
+// CHECK-NEXT:        scf.yield %cst : f32
+// CHECK-NEXT:      }
+// CHECK-NEXT:      nagpu.yield %[[WEIGHT]] : f32
+// CHECK-NEXT:    } : !nagpu.fragment<16x32xf32, accumulator, 1>
+// CHECK:         nagpu.convert %[[P]] : <16x32xf32, accumulator, 1> -> <16x32xbf16, lhs, 1>
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#mk = affine_map<(d0, d1, d2) -> (d0, d2)>
+#kn = affine_map<(d0, d1, d2) -> (d2, d1)>
+#mn = affine_map<(d0, d1, d2) -> (d0, d1)>
+func.func @gather_wide(%w: memref<1x64x1x5xf32>, %v: memref<1x64x1x16xbf16>, %q: index, %k: index) {
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  gpu.launch blocks(%b, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c32, %sy = %c1, %sz = %c1) {
+    %f0 = arith.constant 0.0 : f32
+    %r0 = tensor.empty() : tensor<2x16xi32>
+    %r = na.tile.windows <size = [5]> at(%q) sizes(%c32) box [16] into %r0
+      : tensor<2x16xi32> -> tensor<2x16xi32>
+    %p0 = tensor.empty() : tensor<16x32xf32>
+    %p1 = na.tile.gather %w[%b, %b] at(%q) ranges(%r : tensor<2x16xi32>) key_at(%k) <size = [5]>
+      query_box [16] key_box [32] into %p0 : memref<1x64x1x5xf32>, tensor<16x32xf32> -> tensor<16x32xf32>
+    %p2 = tensor.empty() : tensor<16x32xbf16>
+    %p = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%p1 : tensor<16x32xf32>) outs(%p2 : tensor<16x32xbf16>) {
+    ^bb0(%in: f32, %out: bf16):
+      %narrow = arith.truncf %in : f32 to bf16
+      linalg.yield %narrow : bf16
+    } -> tensor<16x32xbf16>
     %v0 = tensor.empty() : tensor<32x16xbf16>
     %vt = na.tile.load %v[%b, %b] at(%k) box [32] dilation [1] into %v0
       : memref<1x64x1x16xbf16>, tensor<32x16xbf16> -> tensor<32x16xbf16>

@@ -165,6 +165,23 @@ func.func @fragments(%out: memref<1x56x56x2x32xbf16>, %lse: memref<1x?x?x2xf32>,
   return
 }
 
+// CHECK-LABEL: func @slots
+func.func @slots(%s: !nagpu.fragment<64x64xf32, accumulator, 2>, %scratch: !nagpu.shared<65x76xf32, padded>,
+                 %scores: memref<1x56x56x2x49xf32>, %weights: memref<1x56x56x2x49xbf16>,
+                 %tile: !nagpu.shared<64x88xbf16, padded>, %r: !nagpu.fragment<64xi32, row, 2>, %b: index) {
+  // CHECK: nagpu.scatter %{{.*}} via %{{.*}} into %{{.*}}[%{{.*}}, %{{.*}}] at(%{{.*}}, %{{.*}}) ranges(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) window [7, 7] query_box [8, 8] key_box [4, 16] dilation [1, 1] : <64x64xf32, accumulator, 2>, <65x76xf32, padded>, memref<1x56x56x2x49xf32>
+  nagpu.scatter %s via %scratch into %scores[%b, %b] at(%b, %b) ranges(%r, %r, %r, %r)
+    window [7, 7] query_box [8, 8] key_box [4, 16] dilation [1, 1]
+    : !nagpu.fragment<64x64xf32, accumulator, 2>, !nagpu.shared<65x76xf32, padded>, memref<1x56x56x2x49xf32>,
+      !nagpu.fragment<64xi32, row, 2>, !nagpu.fragment<64xi32, row, 2>, !nagpu.fragment<64xi32, row, 2>, !nagpu.fragment<64xi32, row, 2>
+  // CHECK: nagpu.gather %{{.*}}[%{{.*}}, %{{.*}}] at(%{{.*}}, %{{.*}}) ranges(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) into %{{.*}} window [7, 7] query_box [8, 8] key_box [4, 16] dilation [1, 1] warps 2 : memref<1x56x56x2x49xbf16>, <64x88xbf16, padded>
+  %0 = nagpu.gather %weights[%b, %b] at(%b, %b) ranges(%r, %r, %r, %r) into %tile
+    window [7, 7] query_box [8, 8] key_box [4, 16] dilation [1, 1] warps 2
+    : memref<1x56x56x2x49xbf16>, !nagpu.shared<64x88xbf16, padded>,
+      !nagpu.fragment<64xi32, row, 2>, !nagpu.fragment<64xi32, row, 2>, !nagpu.fragment<64xi32, row, 2>, !nagpu.fragment<64xi32, row, 2>
+  return
+}
+
 // CHECK-LABEL: func @maps
 // GENERIC-LABEL: sym_name = "maps"
 func.func @maps(%s: !nagpu.fragment<128x64xf32, accumulator, 4>,

@@ -104,21 +104,29 @@ Softmax AttentionDecomposer::buildSoftmax(Value logits, FloatType weightType) {
       [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
         return {arith::AddFOp::create(b, args[1], args[0])};
       })[0];
+  // One division a row instead of one a weight. The sum is at least 1.
+  Value inverse = buildGeneric(
+      b, {sum}, {buildEmpty(sizes, type)},
+      {b.getMultiDimIdentityMap(dims - 1), b.getMultiDimIdentityMap(dims - 1)},
+      {},
+      [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
+        return {arith::DivFOp::create(b, buildFloat(b, type, 1), args[0])};
+      })[0];
   if (weightType == type) {
     Value weights = buildGeneric(
-        b, {sum}, {exponentials}, {row, all}, {},
+        b, {inverse}, {exponentials}, {row, all}, {},
         [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
-          return {arith::DivFOp::create(b, args[1], args[0])};
+          return {arith::MulFOp::create(b, args[1], args[0])};
         })[0];
     return {weights, maximum, sum};
   }
   Value init =
       buildEmpty(tensor::getMixedSizes(b, b.getLoc(), logits), weightType);
   Value weights = buildGeneric(
-      b, {exponentials, sum}, {init}, {all, row, all}, {},
+      b, {exponentials, inverse}, {init}, {all, row, all}, {},
       [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
-        Value quotient = arith::DivFOp::create(b, args[0], args[1]);
-        return {arith::TruncFOp::create(b, weightType, quotient)};
+        Value weight = arith::MulFOp::create(b, args[0], args[1]);
+        return {arith::TruncFOp::create(b, weightType, weight)};
       })[0];
   return {weights, maximum, sum};
 }
@@ -228,11 +236,13 @@ SmallVector<Value> AttentionDecomposer::run() {
   Softmax softmax =
       buildSoftmax(buildWindowScores(), narrow ? op.getElementType() : type);
   if (!op.getAdditionalKey()) {
+    // Beside the softmax, so that both can be one loop over the rows.
+    Value lse = op.getLse() ? buildLse(softmax, op.getLse()) : Value();
     auto av = AVOp::create(b, softmax.weights, op.getValue(), op.getOutput(),
                            op.getWindow(), op.getScheduleAttr());
     SmallVector<Value> results = {av.getResult(0)};
-    if (op.getLse())
-      results.push_back(buildLse(softmax, op.getLse()));
+    if (lse)
+      results.push_back(lse);
     return results;
   }
   // Partial outputs are not rounded to the output's type before they are

@@ -193,6 +193,8 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
                queryTile.empty() && keyTile.empty() &&
                llvm::all_of(op->getOperands().take_front(3), canReadBoxes)) {
       tiling = searchHopper(problem, *chip);
+      if (tiling && !isFasterWithWarpgroups(problem, *chip, *tiling))
+        return false;
     }
     if (!tiling)
       return false;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "na/Dialect/NAGPU/IR/NAGPU.h"
+#include "na/Dialect/NAGPU/IR/RegisterBudgets.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/Matchers.h"
@@ -420,6 +421,21 @@ void RolesOp::print(OpAsmPrinter &printer) {
           : llvm::to_vector((*this)->getDiscardableAttrs()));
 }
 
+int64_t nagpu::getStartRegisters(RolesOp roles, int64_t ctas) {
+  // ptxas gives each thread as many, in units of 8.
+  return 65536 / (roles.getThreads() * ctas) / 8 * 8;
+}
+
+int64_t nagpu::getCTAsPerMultiprocessor(RolesOp roles) {
+  int64_t groups = roles.getGroups();
+  int64_t total =
+      roles.getProducerRegisters() + groups * roles.getConsumerRegisters();
+  int64_t ctas = 2048 / roles.getThreads();
+  while (ctas > 1 && total > getStartRegisters(roles, ctas) * (1 + groups))
+    --ctas;
+  return ctas;
+}
+
 LogicalResult RolesOp::verify() {
   if (getEnclosing(*this))
     return emitOpError() << "is in another nagpu.roles";
@@ -439,10 +455,9 @@ LogicalResult RolesOp::verify() {
                            << ", expected a multiple of 8";
   }
   // One warpgroup of each kind has all the registers that it can name.
-  if (getGroups() == 1)
+  if (!changesRegisters(*this))
     return success();
-  // What ptxas gives each thread of a CTA that has the multiprocessor.
-  int64_t start = 65536 / getThreads() / 8 * 8;
+  int64_t start = getStartRegisters(*this, getCTAsPerMultiprocessor(*this));
   if (producer > start || consumer < start)
     return emitOpError() << "the CTA starts with " << start
                          << " registers a thread; expected at most as many "

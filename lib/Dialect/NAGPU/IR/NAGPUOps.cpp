@@ -16,6 +16,8 @@
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace mlir::nagpu;
 
@@ -336,13 +338,16 @@ LogicalResult FmaOp::verify() {
   bool transposed = getTransposed();
   int64_t rhsDepth = transposed ? rhs.getColumns() : rhs.getRows();
   int64_t columns = transposed ? rhs.getRows() : rhs.getColumns();
+  // Behind the weights that nagpu.gather fills in, a tile has more columns.
+  bool gathered = !transposed && isa<SharedType>(getLhs().getType()) &&
+                  depth == ScatterOp::getScratchColumns(rhsDepth, element);
   return failure(
       failed(verifyNoRing(*this, "rhs", rhs)) ||
       failed(verifyF32(*this, "lhs", element)) ||
       failed(verifyF32(*this, "rhs", rhs.getElementType())) ||
       failed(verifyF32(*this, "acc", acc.getElementType())) ||
-      failed(verifySize(*this, "rhs", transposed ? 1 : 0, "K", rhsDepth, depth,
-                        "lhs")) ||
+      failed(verifySize(*this, "rhs", transposed ? 1 : 0, "K", rhsDepth,
+                        gathered ? rhsDepth : depth, "lhs")) ||
       failed(verifySize(*this, "acc", 0, "M", acc.getRows(), rows, "lhs")) ||
       failed(
           verifySize(*this, "acc", 1, "N", acc.getColumns(), columns, "rhs")));
@@ -480,6 +485,103 @@ LogicalResult StoreOp::verify() {
                       /*channels=*/!source.isRowLike(), getAt().size(),
                       getBox(), getDilation(), "source", source.getRows(),
                       source.getColumns());
+}
+
+//===----------------------------------------------------------------------===//
+// Slots of windows
+//===----------------------------------------------------------------------===//
+
+int64_t ScatterOp::getScratchColumns(int64_t keys, Type elementType) {
+  // Three more chunks: the address of a row and its number of slots per axis,
+  // and a place for what is not stored. With an even number of chunks of keys
+  // the pitch is odd, so that rows lie in different banks.
+  return keys + 3 * 128 / elementType.getIntOrFloatBitWidth();
+}
+
+/// Checks what a scatter and a gather have in common; the tile `name` has
+/// `rows` of scratch memory.
+template <typename OpTy>
+static LogicalResult verifySlots(OpTy op, StringRef memrefName,
+                                 MemRefType memref, StringRef name,
+                                 SharedType tile, int64_t moreRows,
+                                 int64_t warps) {
+  if (failed(verifyNoRing(op, name, tile)) ||
+      failed(verifyNoPanels(op, name, tile)) ||
+      failed(verifyElement(op, name, tile.getElementType(),
+                           memref.getElementType(),
+                           ("that of '" + memrefName + "'").str())))
+    return failure();
+  if (tile.getSwizzle() == Swizzle::Xor)
+    return op.emitOpError() << "'" << name << "' is " << tile
+                            << ", expected linear or padded";
+  int64_t rank = op.getAt().size();
+  if (failed(verifyTokens(op, memrefName, memref, /*channels=*/true, rank,
+                          op.getQueryBox(), op.getDilation(), name,
+                          tile.getRows() - moreRows,
+                          std::numeric_limits<int64_t>::max())) ||
+      failed(verifyPerAxis(op, "window", op.getWindow(), rank)) ||
+      failed(verifyPerAxis(op, "key_box", op.getKeyBox(), rank)))
+    return failure();
+  int64_t slots = 1, keys = 1;
+  for (auto [size, extent] : llvm::zip_equal(op.getWindow(), op.getKeyBox()))
+    if (llvm::MulOverflow(slots, size, slots) ||
+        llvm::MulOverflow(keys, extent, keys))
+      return op.emitOpError() << "'window' or 'key_box' has more entries than "
+                                 "64 bits can count";
+  int64_t last = memref.getRank() - 1;
+  if (memref.getDimSize(last) != slots)
+    return op.emitOpError() << "'" << memrefName << "' dimension " << last
+                            << " (slots) is " << memref.getDimSize(last)
+                            << ", expected " << slots << " (of 'window')";
+  if (failed(verifySize(
+          op, name, 1, "keys and scratch", tile.getColumns(),
+          ScatterOp::getScratchColumns(keys, tile.getElementType()),
+          "key_box")))
+    return failure();
+  if (int64_t(op.getRanges().size()) != 2 * rank)
+    return op.emitOpError() << "'ranges' has " << op.getRanges().size()
+                            << " entries, expected " << 2 * rank
+                            << " (two per axis)";
+  for (auto [index, value] : llvm::enumerate(op.getRanges())) {
+    auto type = cast<FragmentType>(value.getType());
+    std::string range = ("ranges[" + Twine(index) + "]").str();
+    if (failed(verifyRole(op, range, type, Role::Row)) ||
+        failed(verifyElement(op, range, type.getElementType(),
+                             IntegerType::get(op.getContext(), 32),
+                             "positions of keys")) ||
+        failed(verifySize(op, range, 0, "queries", type.getRows(),
+                          tile.getRows() - moreRows, name)) ||
+        failed(verifyWarps(op, range, type, warps, name)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult ScatterOp::verify() {
+  FragmentType source = getSource().getType();
+  if (failed(verifyRole(*this, "source", source, Role::Accumulator)) ||
+      failed(verifySlots(*this, "dest", cast<MemRefType>(getDest().getType()),
+                         "scratch", getScratch().getType(), /*moreRows=*/1,
+                         source.getWarps())) ||
+      failed(verifyElement(*this, "source", source.getElementType(),
+                           getScratch().getType().getElementType(),
+                           "that of 'scratch'")) ||
+      failed(verifySize(*this, "source", 0, "queries", source.getRows(),
+                        getScratch().getType().getRows() - 1, "scratch")))
+    return failure();
+  int64_t keys = 1;
+  for (int64_t extent : getKeyBox())
+    keys *= extent;
+  return verifySize(*this, "source", 1, "keys", source.getColumns(), keys,
+                    "key_box");
+}
+
+LogicalResult GatherOp::verify() {
+  if (getWarps() < 1)
+    return emitOpError() << "'warps' is " << int64_t(getWarps())
+                         << ", expected at least 1";
+  return verifySlots(*this, "source", cast<MemRefType>(getSource().getType()),
+                     "dest", getDest().getType(), /*moreRows=*/0, getWarps());
 }
 
 //===----------------------------------------------------------------------===//

@@ -79,6 +79,7 @@ private:
   LogicalResult convertBias(na::TileBiasOp op);
   LogicalResult convertScatter(na::TileScatterOp op);
   LogicalResult convertGather(na::TileGatherOp op);
+  Value buildScratch(int64_t rows, ArrayRef<int64_t> keyBox, Type elementType);
   /// Key ranges of the rows, relative to `at`, as row fragments per axis.
   SmallVector<Value> getRelativeRanges(Value ranges, ValueRange at,
                                        ArrayRef<int64_t> axes);

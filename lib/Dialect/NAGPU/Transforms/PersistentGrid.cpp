@@ -1,4 +1,4 @@
-//===- PersistentGrid.cpp - As many CTAs as multiprocessors ---------------===//
+//===- PersistentGrid.cpp - As many CTAs as run at a time -----------------===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "na/Dialect/NAGPU/IR/NAGPU.h"
+#include "na/Dialect/NAGPU/IR/RegisterBudgets.h"
 #include "na/Dialect/NAGPU/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -213,9 +214,13 @@ void GridShrinker::repeatConsumers() {
 void GridShrinker::run() {
   count = launch.getGridSizeX();
   b.setInsertionPoint(launch);
-  Value multiprocessors = MultiprocessorsOp::create(b, b.getIndexType());
+  Value resident = MultiprocessorsOp::create(b, b.getIndexType());
+  if (int64_t ctas = getCTAsPerMultiprocessor(roles); ctas > 1) {
+    Value perMultiprocessor = arith::ConstantIndexOp::create(b, ctas);
+    resident = arith::MulIOp::create(b, resident, perMultiprocessor);
+  }
   launch.getGridSizeXMutable().assign(
-      arith::MinUIOp::create(b, count, multiprocessors).getResult());
+      arith::MinUIOp::create(b, count, resident).getResult());
   b.setInsertionPoint(roles);
   queriesFree = MBarrierInitOp::create(b, queriesFull.getType(), warpgroupWarps,
                                        IntegerAttr());

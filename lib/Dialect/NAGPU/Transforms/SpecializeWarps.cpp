@@ -10,6 +10,7 @@
 #include "na/Dialect/NA/IR/NA.h"
 #include "na/Dialect/NAGPU/IR/NAGPU.h"
 #include "na/Dialect/NAGPU/Transforms/Passes.h"
+#include "na/Schedule/WarpgroupBudgets.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -270,22 +271,6 @@ Value WarpSpecializer::buildBarrier(int64_t slots, int64_t arrivals) {
                                 arrivals, IntegerAttr());
 }
 
-/// Registers of a thread of the producers and of a consumer. Consumers need
-/// those of scores, weights and accumulator.
-static std::pair<int64_t, int64_t> getBudgets(int64_t groups, int64_t keys) {
-  if (groups == 1)
-    return {240, 240};
-  if (groups > 2) {
-    constexpr int64_t producer = 32;
-    int64_t threads = 128 * (1 + groups);
-    int64_t all = 65536 / threads / 8 * 8 * (1 + groups);
-    return {producer,
-            std::min<int64_t>(240, (all - producer) / groups / 8 * 8)};
-  }
-  int64_t consumer = keys > 176 ? 240 : keys > 144 ? 224 : 216;
-  return {504 - 2 * consumer, consumer};
-}
-
 RolesOp WarpSpecializer::buildRoles() {
   b.setInsertionPoint(groups);
   b.setLoc(groups.getLoc());
@@ -309,9 +294,18 @@ RolesOp WarpSpecializer::buildRoles() {
     mailbox = MailboxAllocOp::create(
         b, MailboxType::get(b.getContext(), 2 * stages, getGroups(), words),
         IntegerAttr());
-  auto [producer, consumer] =
-      getBudgets(getGroups(), loopLoads.front().getType().getRows());
-  auto op = RolesOp::create(b, producer, consumer, getGroups(),
+  auto countBytes = [](ArrayRef<Load> loads) {
+    int64_t bytes = 0;
+    for (const Load &load : loads)
+      bytes += cast<SharedType>(load.ring.getType()).getBytes();
+    return bytes;
+  };
+  int64_t sharedBytes = countBytes(queryLoads) + countBytes(loopLoads) +
+                        ::na::schedule::bookkeepingBytes;
+  auto budgets = ::na::schedule::getWarpgroupBudgets(
+      getGroups(), loopLoads.front().getType().getRows(),
+      loopLoads.back().getType().getColumns(), sharedBytes);
+  auto op = RolesOp::create(b, budgets.producer, budgets.consumer, getGroups(),
                             queryLoads.size() + loopLoads.size());
   for (Region &region : op.getProducers())
     region.emplaceBlock();

@@ -270,6 +270,32 @@ static SmallVector<int64_t> allAxes(mlir::na::WindowAttr window) {
   return llvm::to_vector(llvm::seq<int64_t>(window.getRank()));
 }
 
+/// Whether `nagpu.scatter` and `nagpu.gather` know the layout of the weights:
+/// the slots contiguous, the keys not padded.
+static bool hasSlots(MemRefType weights, int64_t columns,
+                     ArrayRef<int64_t> keyBox) {
+  SmallVector<int64_t> strides;
+  int64_t offset, keys = 1;
+  for (int64_t extent : keyBox)
+    keys *= extent;
+  return succeeded(weights.getStridesAndOffset(strides, offset)) &&
+         strides.back() == 1 && columns == keys;
+}
+
+/// A tile between the slots of the rows and what the lanes hold of them.
+Value LayoutAssigner::buildScratch(int64_t rows, ArrayRef<int64_t> keyBox,
+                                   Type elementType) {
+  int64_t keys = 1;
+  for (int64_t extent : keyBox)
+    keys *= extent;
+  auto type = SharedType::get(
+      b.getContext(), {rows, ScatterOp::getScratchColumns(keys, elementType)},
+      elementType, Swizzle::Linear);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&launch.getBody().back());
+  return AllocOp::create(b, type, IntegerAttr());
+}
+
 LogicalResult LayoutAssigner::convertScatter(mlir::na::TileScatterOp op) {
   Value scores = fragment(op.getTile());
   if (!scores || op.getKeyMajor() || !windowRanges.contains(op.getRanges()))
@@ -279,6 +305,20 @@ LogicalResult LayoutAssigner::convertScatter(mlir::na::TileScatterOp op) {
   Value dest = scalar(op.getDest());
   Value batch = scalar(op.getBatch()), head = scalar(op.getHead());
   auto memref = cast<MemRefType>(dest.getType());
+  if (auto type = cast<FragmentType>(scores.getType());
+      memref.getElementType().isF32() && hasSlots(memref, type.getColumns(),
+                                                  op.getKeyBox())) {
+    // Lanes of the last row may read beyond it what they drop.
+    Value scratch = buildScratch(type.getRows() + 1, op.getKeyBox(),
+                                 memref.getElementType());
+    ScatterOp::create(
+        b, scores, scratch, dest, batch, head, at,
+        getRelativeRanges(op.getRanges(), scalars(op.getKeyAt()),
+                          allAxes(op.getWindow())),
+        op.getWindow().getSize(), op.getQueryBox(), op.getKeyBox(),
+        op.getWindow().getDilation());
+    return success();
+  }
   SmallVector<Value> inputs = {scores};
   llvm::append_range(inputs,
                      getRelativeRanges(op.getRanges(), scalars(op.getKeyAt()),
@@ -316,6 +356,21 @@ LogicalResult LayoutAssigner::convertGather(mlir::na::TileGatherOp op) {
   auto memref = cast<MemRefType>(source.getType());
   SmallVector<Value> inputs = getRelativeRanges(
       op.getRanges(), scalars(op.getKeyAt()), allAxes(op.getWindow()));
+  auto isFactor = [&](Operation *user) {
+    auto product = dyn_cast<linalg::ContractOp>(user);
+    return product && product.getInputs()[0] == op.getResult();
+  };
+  if (tensor.getElementType() == memref.getElementType() &&
+      llvm::all_of(op->getUsers(), isFactor) &&
+      hasSlots(memref, tensor.getDimSize(1), op.getKeyBox())) {
+    Value tile = buildScratch(tensor.getDimSize(0), op.getKeyBox(),
+                              memref.getElementType());
+    tiles[op.getResult()] = GatherOp::create(
+        b, tile.getType(), source, tile, batch, head, at, inputs,
+        op.getWindow().getSize(), op.getQueryBox(), op.getKeyBox(),
+        op.getWindow().getDilation(), warps);
+    return success();
+  }
   fragments[op.getResult()] = buildMap(
       b, inputs, {type}, {},
       [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {

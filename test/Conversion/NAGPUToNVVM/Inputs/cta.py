@@ -342,6 +342,23 @@ class CTA:
         a, b = (unsigned(x, op.types[0]) for x in args)
         return wrap(a % b, op.types[0])
 
+    def _arith_shrui(self, op, args, active):
+        a, b = (unsigned(x, op.types[0]).astype(np.uint64) for x in args)
+        return wrap(a >> b, op.types[0])
+
+    def _arith_minui(self, op, args, active):
+        return np.where(self._less(args, op.types[0]), *args)
+
+    def _less(self, args, kind):
+        a, b = (unsigned(x, kind).astype(np.uint64) for x in args)
+        return a < b
+
+    def _arith_minsi(self, op, args, active):
+        return np.minimum(*args)
+
+    def _arith_maxsi(self, op, args, active):
+        return np.maximum(*args)
+
     def _arith_cmpi(self, op, args, active):
         predicate = int(re.search(r"predicate = (\d+)", op.attrs)[1])
         a, b = args
@@ -386,6 +403,8 @@ class CTA:
     # llvm
     def _llvm_inttoptr(self, op, args, active):
         return args[0]
+
+    _llvm_ptrtoint = _llvm_inttoptr
 
     def _llvm_getelementptr(self, op, args, active):
         if len(args) == 2:
@@ -483,6 +502,9 @@ class CTA:
         raw = self.load_bytes(args[1] + int(start), size, reads)
         raw = np.where(reads[:, None], raw, 0).astype(np.uint8)
         self.store_bytes(args[0] + int(to), raw, active)
+
+    def _nvvm_bar_warp_sync(self, op, args, active):
+        assert active.all(), "a warp whose lanes do not meet"
 
     def _nvvm_cp_async_commit_group(self, op, args, active):
         return None

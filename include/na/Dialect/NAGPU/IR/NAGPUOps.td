@@ -451,6 +451,97 @@ def NAGPU_StoreOp : NAGPU_Op<"store", [MemoryEffects<[MemWrite]>]> {
   let hasVerifier = 1;
 }
 
+//===----------------------------------------------------------------------===//
+// Slots of windows
+//===----------------------------------------------------------------------===//
+
+def NAGPU_ScatterOp : NAGPU_Op<"scatter",
+    [MemoryEffects<[MemRead, MemWrite]>, AttrSizedOperandSegments]> {
+  let summary = "Stores the in-window entries of scores to their slots";
+  let description = [{
+    What `na.tile.scatter` does. Row `(i, j, ..)` of `source`, row-major over
+    `query_box`, is the query with token `at_x + i * dilation_x, ..`; column
+    `(k, l, ..)`, row-major over `key_box`, is a key of the tile. On each axis
+    the query sees the keys `[begin, end)` of its two entries of `ranges`, which
+    count from the tile's first key and may lie outside of the tile. A key in
+    all of these ranges goes to
+    `dest[batch, token, head, (k - begin_x) * size_y * .. + (l - begin_y) ..]`.
+    Queries whose token is outside of `dest` are dropped.
+
+    The entries go through `scratch`, so that the lanes of a warp store
+    neighbouring slots of one row together. It has a row for each query and one
+    more, and `getScratchColumns` columns: the keys, and what a row needs of
+    its addresses. Each warp uses the rows of its own queries.
+
+    Example:
+
+    ```mlir
+    nagpu.scatter %s via %scratch into %scores[%b, %h] at(%x, %y)
+      ranges(%b0, %e0, %b1, %e1) window [7, 7] query_box [8, 8] key_box [4, 16]
+      dilation [1, 1]
+      : !nagpu.fragment<64x64xf32, accumulator, 2>,
+        !nagpu.shared<65x76xf32, padded>, memref<1x56x56x2x49xf32>,
+        !nagpu.fragment<64xi32, row, 2>
+    ```
+  }];
+  let arguments = (ins
+    NAGPU_FragmentType:$source, NAGPU_SharedType:$scratch,
+    NAGPU_GlobalMemRef:$dest, Index:$batch, Index:$head, Variadic<Index>:$at,
+    Variadic<NAGPU_FragmentType>:$ranges, DenseI64ArrayAttr:$window,
+    DenseI64ArrayAttr:$query_box, DenseI64ArrayAttr:$key_box,
+    DenseI64ArrayAttr:$dilation);
+  let assemblyFormat = [{
+    $source `via` $scratch `into` $dest `[` $batch `,` $head `]`
+    `at` `(` $at `)` `ranges` `(` $ranges `)` `window` $window
+    `query_box` $query_box `key_box` $key_box `dilation` $dilation attr-dict
+    `:` type($source) `,` type($scratch) `,` type($dest) `,` type($ranges)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Columns of the scratch tile for so many keys of a type.
+    static int64_t getScratchColumns(int64_t keys, ::mlir::Type elementType);
+  }];
+}
+
+def NAGPU_GatherOp : NAGPU_Op<"gather",
+    [MemoryEffects<[MemRead, MemWrite]>, AttrSizedOperandSegments,
+     AllTypesMatch<["dest", "result"]>]> {
+  let summary = "Loads the weights of queries into a dense tile";
+  let description = [{
+    What `na.tile.gather` does, the opposite of `nagpu.scatter`: entry
+    `(query, key)` of `dest` becomes the weight of the key's slot, or zero where
+    the query does not see the key. `dest` has a row for each query, and the
+    columns of a scratch tile of `nagpu.scatter`, of which the keys are the
+    first; what the others hold is not defined. The lanes of a warp load
+    neighbouring slots of one row together. Each warp fills the rows of its own
+    queries, and only it may read them without a barrier.
+
+    Example:
+
+    ```mlir
+    %t = nagpu.gather %weights[%b, %h] at(%x, %y) ranges(%b0, %e0, %b1, %e1)
+      into %tile window [7, 7] query_box [8, 8] key_box [4, 16]
+      dilation [1, 1] warps 2
+      : memref<1x56x56x2x49xbf16>, !nagpu.shared<64x88xbf16, padded>,
+        !nagpu.fragment<64xi32, row, 2>
+    ```
+  }];
+  let arguments = (ins
+    NAGPU_GlobalMemRef:$source, NAGPU_SharedType:$dest, Index:$batch,
+    Index:$head, Variadic<Index>:$at, Variadic<NAGPU_FragmentType>:$ranges,
+    DenseI64ArrayAttr:$window, DenseI64ArrayAttr:$query_box,
+    DenseI64ArrayAttr:$key_box, DenseI64ArrayAttr:$dilation,
+    I64Attr:$warps);
+  let results = (outs NAGPU_SharedType:$result);
+  let assemblyFormat = [{
+    $source `[` $batch `,` $head `]` `at` `(` $at `)` `ranges` `(` $ranges `)`
+    `into` $dest `window` $window `query_box` $query_box `key_box` $key_box
+    `dilation` $dilation `warps` $warps attr-dict
+    `:` type($source) `,` type($dest) `,` type($ranges)
+  }];
+  let hasVerifier = 1;
+}
+
 include "na/Dialect/NAGPU/IR/NAGPUHopperOps.td"
 
 #endif // NA_DIALECT_NAGPU_IR_NAGPUOPS_TD

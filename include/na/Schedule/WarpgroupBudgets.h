@@ -1,0 +1,79 @@
+//===- WarpgroupBudgets.h - Registers of producers and consumers -*- C++
+//-*-===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// How thread blocks of one producer warpgroup and some consumers of 64 queries
+// each divide the registers of a multiprocessor. The model and the pass that
+// writes the budgets agree on these numbers.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NA_SCHEDULE_WARPGROUPBUDGETS_H
+#define NA_SCHEDULE_WARPGROUPBUDGETS_H
+
+#include <algorithm>
+#include <cstdint>
+
+namespace na::schedule {
+
+/// Shared memory of barriers, and of where each tile lies and what masks it
+/// needs; at most.
+constexpr int64_t bookkeepingBytes = 2048;
+
+struct WarpgroupBudgets {
+  /// Registers of a thread.
+  int64_t producer = 240, consumer = 240;
+  /// Thread blocks that share a multiprocessor.
+  int64_t blocks = 1;
+  /// Whether the consumers can do without spills.
+  bool fits = false;
+};
+
+/// Registers that a thread of a consumer needs for key tiles of `keys` keys
+/// with `values` channels: scores in f32, weights in 16 bits, the accumulator,
+/// and what ptxas takes beside them.
+constexpr int64_t countConsumerRegisters(int64_t keys, int64_t values) {
+  constexpr int64_t others = 32;
+  int64_t tiles = keys / 2 + keys / 4 + values / 2;
+  return (tiles + others + 7) / 8 * 8;
+}
+
+/// The budgets of blocks with `groups` consumers that take `sharedBytes` of
+/// shared memory. As many blocks as have room for their registers and memory
+/// share a multiprocessor: one fills the gaps of the other.
+inline WarpgroupBudgets getWarpgroupBudgets(int64_t groups, int64_t keys,
+                                            int64_t values,
+                                            int64_t sharedBytes) {
+  constexpr int64_t registers = 65536, leastRegisters = 24, mostRegisters = 240;
+  constexpr int64_t shared = 228 << 10, reserved = 1 << 10, mostBlocks = 4;
+  int64_t needed = countConsumerRegisters(keys, values);
+  WarpgroupBudgets budgets;
+  for (int64_t blocks = std::clamp<int64_t>(shared / (sharedBytes + reserved),
+                                            1, mostBlocks);
+       blocks >= 1; --blocks) {
+    // Each thread starts with as many, in units of 8.
+    int64_t all =
+        registers / (128 * (1 + groups) * blocks) / 8 * 8 * (1 + groups);
+    int64_t most =
+        std::min(mostRegisters, (all - leastRegisters) / groups / 8 * 8);
+    budgets.fits = needed <= most;
+    if (!budgets.fits && blocks > 1)
+      continue;
+    budgets.blocks = blocks;
+    budgets.consumer = most;
+    // A lone block has more than enough; producers like some too.
+    if (blocks == 1 && groups == 2)
+      budgets.consumer = needed <= 208 ? 216 : needed <= 232 ? 224 : 240;
+    budgets.producer = std::min(mostRegisters, all - groups * budgets.consumer);
+    break;
+  }
+  return budgets;
+}
+
+} // namespace na::schedule
+
+#endif // NA_SCHEDULE_WARPGROUPBUDGETS_H

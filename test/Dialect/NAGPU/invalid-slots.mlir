@@ -1,0 +1,99 @@
+// RUN: na-opt %s --split-input-file --verify-diagnostics
+
+func.func @columns(%s: !nagpu.fragment<16x16xf32, accumulator, 1>, %t: !nagpu.shared<17x16xf32, padded>,
+                   %m: memref<1x20x2x5xf32>, %c: index, %r: !nagpu.fragment<16xi32, row, 1>) {
+  // expected-error @+1 {{'nagpu.scatter' op 'scratch' dimension 1 (keys and scratch) is 16, expected 28 as in 'key_box'}}
+  nagpu.scatter %s via %t into %m[%c, %c] at(%c) ranges(%r, %r) window [5] query_box [16] key_box [16] dilation [1]
+    : !nagpu.fragment<16x16xf32, accumulator, 1>, !nagpu.shared<17x16xf32, padded>, memref<1x20x2x5xf32>, !nagpu.fragment<16xi32, row, 1>, !nagpu.fragment<16xi32, row, 1>
+  return
+}
+
+// -----
+
+func.func @rows(%s: !nagpu.fragment<16x16xf32, accumulator, 1>, %t: !nagpu.shared<16x28xf32, padded>,
+                %m: memref<1x20x2x5xf32>, %c: index, %r: !nagpu.fragment<16xi32, row, 1>) {
+  // expected-error @+1 {{'nagpu.scatter' op 'box' has 16 tokens, expected 15 (dimension 0 of 'scratch')}}
+  nagpu.scatter %s via %t into %m[%c, %c] at(%c) ranges(%r, %r) window [5] query_box [16] key_box [16] dilation [1]
+    : !nagpu.fragment<16x16xf32, accumulator, 1>, !nagpu.shared<16x28xf32, padded>, memref<1x20x2x5xf32>, !nagpu.fragment<16xi32, row, 1>, !nagpu.fragment<16xi32, row, 1>
+  return
+}
+
+// -----
+
+func.func @source_columns(%s: !nagpu.fragment<16x32xf32, accumulator, 1>, %t: !nagpu.shared<17x28xf32, padded>,
+                          %m: memref<1x20x2x5xf32>, %c: index, %r: !nagpu.fragment<16xi32, row, 1>) {
+  // expected-error @+1 {{'nagpu.scatter' op 'source' dimension 1 (keys) is 32, expected 16 as in 'key_box'}}
+  nagpu.scatter %s via %t into %m[%c, %c] at(%c) ranges(%r, %r) window [5] query_box [16] key_box [16] dilation [1]
+    : !nagpu.fragment<16x32xf32, accumulator, 1>, !nagpu.shared<17x28xf32, padded>, memref<1x20x2x5xf32>, !nagpu.fragment<16xi32, row, 1>, !nagpu.fragment<16xi32, row, 1>
+  return
+}
+
+// -----
+
+func.func @slots(%s: !nagpu.fragment<16x16xf32, accumulator, 1>, %t: !nagpu.shared<17x28xf32, padded>,
+                 %m: memref<1x20x2x6xf32>, %c: index, %r: !nagpu.fragment<16xi32, row, 1>) {
+  // expected-error @+1 {{'nagpu.scatter' op 'dest' dimension 3 (slots) is 6, expected 5 (of 'window')}}
+  nagpu.scatter %s via %t into %m[%c, %c] at(%c) ranges(%r, %r) window [5] query_box [16] key_box [16] dilation [1]
+    : !nagpu.fragment<16x16xf32, accumulator, 1>, !nagpu.shared<17x28xf32, padded>, memref<1x20x2x6xf32>, !nagpu.fragment<16xi32, row, 1>, !nagpu.fragment<16xi32, row, 1>
+  return
+}
+
+// -----
+
+func.func @ranges(%s: !nagpu.fragment<16x16xf32, accumulator, 1>, %t: !nagpu.shared<17x28xf32, padded>,
+                  %m: memref<1x20x2x5xf32>, %c: index, %r: !nagpu.fragment<16xi32, row, 1>) {
+  // expected-error @+1 {{'nagpu.scatter' op 'ranges' has 1 entries, expected 2 (two per axis)}}
+  nagpu.scatter %s via %t into %m[%c, %c] at(%c) ranges(%r) window [5] query_box [16] key_box [16] dilation [1]
+    : !nagpu.fragment<16x16xf32, accumulator, 1>, !nagpu.shared<17x28xf32, padded>, memref<1x20x2x5xf32>, !nagpu.fragment<16xi32, row, 1>
+  return
+}
+
+// -----
+
+func.func @range_warps(%t: !nagpu.shared<32x40xbf16, padded>, %m: memref<1x20x2x5xbf16>, %c: index,
+                       %r: !nagpu.fragment<32xi32, row, 2>) {
+  // expected-error @+1 {{'nagpu.gather' op 'ranges[0]' has 2 warps, expected 1 as in 'dest'}}
+  %0 = nagpu.gather %m[%c, %c] at(%c) ranges(%r, %r) into %t window [5] query_box [32] key_box [16] dilation [1] warps 1
+    : memref<1x20x2x5xbf16>, !nagpu.shared<32x40xbf16, padded>, !nagpu.fragment<32xi32, row, 2>, !nagpu.fragment<32xi32, row, 2>
+  return
+}
+
+// -----
+
+func.func @range_element(%t: !nagpu.shared<16x40xbf16, padded>, %m: memref<1x20x2x5xbf16>, %c: index,
+                         %r: !nagpu.fragment<16xf32, row, 1>) {
+  // expected-error @+1 {{'nagpu.gather' op 'ranges[0]' has element type 'f32', expected 'i32' (positions of keys)}}
+  %0 = nagpu.gather %m[%c, %c] at(%c) ranges(%r, %r) into %t window [5] query_box [16] key_box [16] dilation [1] warps 1
+    : memref<1x20x2x5xbf16>, !nagpu.shared<16x40xbf16, padded>, !nagpu.fragment<16xf32, row, 1>, !nagpu.fragment<16xf32, row, 1>
+  return
+}
+
+// -----
+
+func.func @element(%t: !nagpu.shared<16x40xbf16, padded>, %m: memref<1x20x2x5xf16>, %c: index,
+                   %r: !nagpu.fragment<16xi32, row, 1>) {
+  // expected-error @+1 {{'nagpu.gather' op 'dest' has element type 'bf16', expected 'f16' (that of 'source')}}
+  %0 = nagpu.gather %m[%c, %c] at(%c) ranges(%r, %r) into %t window [5] query_box [16] key_box [16] dilation [1] warps 1
+    : memref<1x20x2x5xf16>, !nagpu.shared<16x40xbf16, padded>, !nagpu.fragment<16xi32, row, 1>, !nagpu.fragment<16xi32, row, 1>
+  return
+}
+
+// -----
+
+func.func @swizzle(%t: !nagpu.shared<16x64xbf16, xor>, %m: memref<1x20x2x5xbf16>, %c: index,
+                   %r: !nagpu.fragment<16xi32, row, 1>) {
+  // expected-error @+1 {{'nagpu.gather' op 'dest' is '!nagpu.shared<16x64xbf16, xor>', expected linear or padded}}
+  %0 = nagpu.gather %m[%c, %c] at(%c) ranges(%r, %r) into %t window [5] query_box [16] key_box [40] dilation [1] warps 1
+    : memref<1x20x2x5xbf16>, !nagpu.shared<16x64xbf16, xor>, !nagpu.fragment<16xi32, row, 1>, !nagpu.fragment<16xi32, row, 1>
+  return
+}
+
+// -----
+
+func.func @warps(%t: !nagpu.shared<16x40xbf16, padded>, %m: memref<1x20x2x5xbf16>, %c: index,
+                 %r: !nagpu.fragment<16xi32, row, 1>) {
+  // expected-error @+1 {{'nagpu.gather' op 'warps' is 0, expected at least 1}}
+  %0 = nagpu.gather %m[%c, %c] at(%c) ranges(%r, %r) into %t window [5] query_box [16] key_box [16] dilation [1] warps 0
+    : memref<1x20x2x5xbf16>, !nagpu.shared<16x40xbf16, padded>, !nagpu.fragment<16xi32, row, 1>, !nagpu.fragment<16xi32, row, 1>
+  return
+}
