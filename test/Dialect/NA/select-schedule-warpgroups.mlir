@@ -65,3 +65,37 @@ func.func @dynamic(%q: memref<1x?x64x8x128xf16>, %o: memref<1x?x64x8x128xf16>) {
     outs(%o : memref<1x?x64x8x128xf16>) window(<size = [7, 7]>)
   return
 }
+
+// The TMA copies units of 16 bytes, of heads that lie one behind the other.
+// CHECK-LABEL: func @tokens_apart
+// CHECK:         schedule = #na.schedule<target = "sm_90", {{.*}} warps
+func.func @tokens_apart(%q: memref<1x64x64x8x128xf16>,
+                        %k: memref<1x64x64x8x128xf16, strided<[?, ?, 1028, 128, 1]>>,
+                        %o: memref<1x64x64x8x128xf16>) {
+  na.attention
+    ins(%q, %k, %q : memref<1x64x64x8x128xf16>, memref<1x64x64x8x128xf16, strided<[?, ?, 1028, 128, 1]>>, memref<1x64x64x8x128xf16>)
+    outs(%o : memref<1x64x64x8x128xf16>) window(<size = [7, 7]>)
+  return
+}
+
+// CHECK-LABEL: func @heads_apart
+// CHECK:         schedule = #na.schedule<target = "sm_90", {{.*}} warps
+func.func @heads_apart(%q: memref<1x64x64x8x128xf16>,
+                       %v: memref<1x64x64x8x128xf16, strided<[4194304, 8192, 128, 524288, 1]>>,
+                       %o: memref<1x64x64x8x128xf16>) {
+  na.attention
+    ins(%q, %q, %v : memref<1x64x64x8x128xf16>, memref<1x64x64x8x128xf16>, memref<1x64x64x8x128xf16, strided<[4194304, 8192, 128, 524288, 1]>>)
+    outs(%o : memref<1x64x64x8x128xf16>) window(<size = [7, 7]>)
+  return
+}
+
+// Strides of the run time, and of what there is only one, do not matter.
+// CHECK-LABEL: func @dynamic_strides
+// CHECK:         schedule = #na.schedule<target = "sm_90a", {{.*}} warpgroup_tile
+func.func @dynamic_strides(%q: memref<1x64x64x8x128xf16, strided<[3, ?, 1032, 128, 1], offset: ?>>,
+                           %o: memref<1x64x64x8x128xf16>) {
+  na.attention
+    ins(%q, %q, %q : memref<1x64x64x8x128xf16, strided<[3, ?, 1032, 128, 1], offset: ?>>, memref<1x64x64x8x128xf16, strided<[3, ?, 1032, 128, 1], offset: ?>>, memref<1x64x64x8x128xf16, strided<[3, ?, 1032, 128, 1], offset: ?>>)
+    outs(%o : memref<1x64x64x8x128xf16>) window(<size = [7, 7]>)
+  return
+}

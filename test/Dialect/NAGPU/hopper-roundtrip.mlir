@@ -82,15 +82,18 @@ func.func @mailbox(%other: !nagpu.mailbox<1x3x1>, %x: i32, %flags: i32) {
 }
 
 // CHECK-LABEL: func @maps
-// CHECK-SAME: (%[[K:.*]]: memref<?x30x48x80x24x128xbf16>, %[[V:.*]]: memref
+// CHECK-SAME: (%[[K:.*]]: memref<?x30x48x80x24x128xbf16>, %[[V:.*]]: memref<?x4096
 func.func @maps(%k: memref<?x30x48x80x24x128xbf16>,
-                %v: memref<?x4096x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>) {
+                %v: memref<?x4096x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>,
+                %q: memref<1x4096x2x64xf16, strided<[3, 128, 64, 1]>>) {
   // CHECK: nagpu.tensor_map %[[K]] : memref<?x30x48x80x24x128xbf16> -> !nagpu.tensor_map<1x2x8x12x64xbf16, tma128>
   %0 = nagpu.tensor_map %k : memref<?x30x48x80x24x128xbf16>
     -> !nagpu.tensor_map<1x2x8x12x64xbf16, tma128>
   // CHECK: nagpu.tensor_map %[[V]] : memref<?x4096x1x64xf16, strided<[?, ?, ?, 1], offset: ?>> -> !nagpu.tensor_map<1x176x32xf16, tma64>
   %1 = nagpu.tensor_map %v : memref<?x4096x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>
     -> !nagpu.tensor_map<1x176x32xf16, tma64>
+  %2 = nagpu.tensor_map %q : memref<1x4096x2x64xf16, strided<[3, 128, 64, 1]>>
+    -> !nagpu.tensor_map<1x64x64xf16, tma128>
   return
 }
 

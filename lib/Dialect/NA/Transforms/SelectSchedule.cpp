@@ -23,6 +23,27 @@ using namespace mlir::na;
 /// name without the letter stands for kernels that have none.
 static constexpr StringLiteral warpgroupChip = "sm_90a";
 
+/// Whether the TMA can read boxes of a tensor `[B, X.., H, D]`, by what its
+/// type says (the rest is for the run time): heads and channels without gaps,
+/// other strides a multiple of 16 bytes.
+static bool canReadBoxes(Value tensor) {
+  auto type = dyn_cast<MemRefType>(tensor.getType());
+  if (!type)
+    return true;
+  SmallVector<int64_t> strides;
+  int64_t offset, rank = type.getRank();
+  if (failed(type.getStridesAndOffset(strides, offset)) || strides.back() != 1)
+    return false;
+  for (int64_t dim = 0; dim < rank - 1; ++dim) {
+    if (type.getDimSize(dim) == 1 || ShapedType::isDynamic(strides[dim]))
+      continue;
+    if (dim == rank - 2 ? strides[dim] != type.getDimSize(rank - 1)
+                        : strides[dim] * type.getElementTypeBitWidth() % 128)
+      return false;
+  }
+  return true;
+}
+
 namespace {
 
 struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
@@ -169,7 +190,8 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
       tiling->keyTile.assign(keyTile.begin(), keyTile.end());
       tiling->warpgroupTile.assign(warpgroupTile.begin(), warpgroupTile.end());
     } else if (target == warpgroupChip && !hasAdditionalKeys &&
-               queryTile.empty() && keyTile.empty()) {
+               queryTile.empty() && keyTile.empty() &&
+               llvm::all_of(op->getOperands().take_front(3), canReadBoxes)) {
       tiling = searchHopper(problem, *chip);
       if (tiling && !isFasterWithWarpgroups(problem, *chip, *tiling))
         return false;

@@ -226,10 +226,12 @@ LogicalResult TensorMapOp::verify() {
     return emitOpError() << "'source' has stride " << headStride
                          << " between heads, expected " << channels
                          << ", its channels";
-  // The unit of the TMA is 16 bytes.
+  // The unit of the TMA is 16 bytes. There is no second element to which the
+  // stride of a size of 1 would lead.
   int64_t unit = 16 / (source.getElementTypeBitWidth() / 8);
   for (int64_t dim = 0; dim < rank - 2; ++dim)
-    if (!ShapedType::isDynamic(strides[dim]) && strides[dim] % unit != 0)
+    if (source.getDimSize(dim) != 1 && !ShapedType::isDynamic(strides[dim]) &&
+        strides[dim] % unit != 0)
       return emitOpError() << "'source' has stride " << strides[dim]
                            << " in dimension " << dim
                            << ", expected a multiple of " << unit
