@@ -131,6 +131,15 @@ struct ConvertReduce : OpConversionPattern<ReduceOp> {
       for (int64_t mask : {1, 2})
         for (Value &value : rows)
           value = combine(value, b.shuffleXor(value, mask));
+    // Consumers sum the weights of a tile beside a product in flight. LLVM
+    // would sink that, and the exponentials with it, behind the wait for the
+    // next keys, which separates them from the wait for the product; ptxas
+    // would then move that wait up to before them. Assembly that takes the sums
+    // stays.
+    if (to.getRole() == Role::PartialRow && RolesOp::getEnclosing(op)) {
+      SmallVector<Type> types(ValueRange(rows).getTypes());
+      rows = b.assembly("", {}, types, rows);
+    }
     rewriter.replaceOpWithMultiple(op, {rows});
     return success();
   }

@@ -54,3 +54,34 @@ func.func @output(%p: !nagpu.fragment<64x32xf16, lhs, 4>,
   %1 = nagpu.wgmma_wait pending 1 (%0 : !nagpu.fragment<64x32xf32, accumulator, 4>)
   return %1 : !nagpu.fragment<64x32xf32, accumulator, 4>
 }
+
+// In consumers the sums of a tile's weights are held where they are, before
+// the next wait; elsewhere, and where lanes are summed too, nothing is.
+// CHECK-LABEL: gpu.func @held(
+gpu.module @sums {
+gpu.func @held(%phase: i32) kernel {
+  %zero = arith.constant 0 : index
+  %full = nagpu.mbarrier_init arrivals 1 {offset = 0 : i64} : !nagpu.barrier<1>
+  %one = arith.constant 1.0 : f32
+  %s = nagpu.splat %one : f32 -> !nagpu.fragment<64x16xf32, accumulator, 4>
+  // CHECK-NOT: llvm.inline_asm {{.*}} "",
+  %out = nagpu.reduce add %s
+    : !nagpu.fragment<64x16xf32, accumulator, 4> -> !nagpu.fragment<64xf32, partial_row, 4>
+  // CHECK: gpu.barrier
+  nagpu.roles registers(24, 240) producer {
+  } consumers(%group in 2) {
+    nagpu.mbarrier_wait %full[%zero] parity %phase : !nagpu.barrier<1>
+    // CHECK: mbarrier.try_wait
+    // CHECK: llvm.inline_asm has_side_effects asm_dialect = att {nagpu.convergent} "", "=f,=f,0,1,~{memory}"
+    // CHECK: mbarrier.try_wait
+    %p = nagpu.reduce add %s
+      : !nagpu.fragment<64x16xf32, accumulator, 4> -> !nagpu.fragment<64xf32, partial_row, 4>
+    nagpu.mbarrier_wait %full[%zero] parity %phase : !nagpu.barrier<1>
+    // CHECK-NOT: "",
+    %r = nagpu.reduce add %s
+      : !nagpu.fragment<64x16xf32, accumulator, 4> -> !nagpu.fragment<64xf32, row, 4>
+  }
+  // CHECK: gpu.return
+  gpu.return
+}
+}
