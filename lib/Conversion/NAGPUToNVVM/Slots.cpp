@@ -281,7 +281,7 @@ struct ConvertGather : OpConversionPattern<GatherOp> {
   using OpConversionPattern::OpConversionPattern;
 
   /// Loads of a lane that are in flight together.
-  static constexpr int64_t maxLoads = 32;
+  static constexpr int64_t maxLoads = 16;
 
   LogicalResult
   matchAndRewrite(GatherOp op, OneToNOpAdaptor adaptor,
