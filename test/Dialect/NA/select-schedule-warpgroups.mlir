@@ -29,7 +29,7 @@ func.func @flux(%q: memref<?x256x256x24x128xbf16>, %k: memref<?x256x256x8x128xbf
 }
 
 // CHECK-LABEL: func @channels
-// CHECK:         schedule = #na.schedule<target = "sm_90", {{.*}} warps
+// CHECK:         schedule = #na.schedule<target = "sm_90a", {{.*}} warpgroup_tile
 func.func @channels(%q: memref<1x64x64x8x64xbf16>, %o: memref<1x64x64x8x64xbf16>) {
   na.attention
     ins(%q, %q, %q : memref<1x64x64x8x64xbf16>, memref<1x64x64x8x64xbf16>, memref<1x64x64x8x64xbf16>)
