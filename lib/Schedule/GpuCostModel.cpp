@@ -46,6 +46,8 @@ struct GridCost {
   /// Most keys of a tile that one query sees, and how many of these follow each
   /// other in its slots.
   int64_t slots = 1, run = 1;
+  /// Keys that a query sees in all tiles.
+  double window = 1;
   int64_t axes = 0;
   /// Whether positions in a key tile take divisions that are no shifts. The
   /// first axis is what is left of the others.
@@ -64,6 +66,7 @@ struct GridCost {
     all.keys *= keyTile;
     int64_t seen = std::min(keyTile, window);
     all.slots *= seen;
+    all.window *= double(window);
     // One key tile has the whole window on the axis: the next keys of the axis
     // further out follow.
     all.run = axis.keyTiles <= 1 ? run * seen : seen;
@@ -100,8 +103,9 @@ int64_t countRegisters(const GpuProblem &problem, const GridCost &grid,
     // Weights are in shared memory; on their way to it they are in registers,
     // and places of slots are.
     int64_t groups = window::ceilDiv(grid.slots, 32);
-    scores = (problem.headDim > 0 ? scores : std::min<int64_t>(8 * groups, 32)) +
-             groups * (grid.axes + 2);
+    scores =
+        (problem.headDim > 0 ? scores : std::min<int64_t>(8 * groups, 32)) +
+        groups * (grid.axes + 2);
   }
   return rows * values / 32 + scores + others + perCutAxis * grid.cutAxes +
          (grid.divides ? ofDivisions : 0) + (problem.hasBias ? ofBias : 0);
@@ -176,8 +180,7 @@ double slotOperations(const GpuProblem &problem, const GridCost &grid) {
   // Of eight rows: where they are and how many slots they have.
   double perRows = 25 + 10 * axes;
   // Scaling and half a store; or zeros, 16 bytes at a time.
-  double perEntry =
-      scatters ? 1.5 : double(problem.operandBytes) / 16;
+  double perEntry = scatters ? 1.5 : double(problem.operandBytes) / 16;
   return queries * (32 * (perRow + groups * perGroup) + 4 * perRows +
                     perEntry * double(grid.keys));
 }
@@ -189,7 +192,9 @@ double slotBytes(const GpuProblem &problem, const GridCost &grid) {
   double bytes = problem.headDim > 0 ? 4 : double(problem.operandBytes);
   double run = double(grid.run);
   double sectors = 1 + (run - 1) * bytes / sector;
-  return double(grid.queries) * double(grid.slots) / run * sectors * sector;
+  // Window edges leave less than a tile can have.
+  double slots = std::min(double(grid.slots), grid.window / grid.keyTiles);
+  return double(grid.queries) * slots / run * sectors * sector;
 }
 
 /// Cycles in which the operands of products on FMA units are read: a thread of
@@ -202,8 +207,7 @@ double fmaLoads(const GridCost &grid, const BlockShape &shape, double head,
   double rows = double(grid.queries) / warps / 8;
   double scores = head / 4 * (rows + keys / 4) * perVector;
   double sums =
-      values == 0 ? 0
-                  : keys / 4 * (rows * perVector + values / 2 * perPair);
+      values == 0 ? 0 : keys / 4 * (rows * perVector + values / 2 * perPair);
   return warps * (scores + sums);
 }
 
@@ -302,6 +306,10 @@ GpuCost combine(const GpuProblem &problem, const GpuChip &chip,
   double waits = shape.stages > 1 ? 0 : std::max(0.0, 1 - 1 / cost.keyTiles);
   double perKeyTile =
       elapsed(work.largest(), work.sum(), latency + waits * loadLatency);
+  // Products and slots take turns in a block; another one fills the gaps.
+  constexpr double ofOneBlock = 1.3; // not measured
+  if (!problem.fused && resources.blocks == 1)
+    perKeyTile *= ofOneBlock;
   double head = double(problem.headDim + shape.valueTile);
   double edges = double(grid.queries) * head * double(problem.operandBytes) /
                      chip.cacheRate +

@@ -35,11 +35,12 @@ struct WarpgroupBudgets {
 
 /// Registers that a thread of a consumer needs for key tiles of `keys` keys
 /// with `values` channels: scores in f32, weights in 16 bits, the accumulator,
-/// and what ptxas takes beside them.
+/// and what ptxas takes beside them, as measured.
 constexpr int64_t countConsumerRegisters(int64_t keys, int64_t values) {
-  constexpr int64_t others = 32;
+  constexpr int64_t others = 32, manyValues = 192;
   int64_t tiles = keys / 2 + keys / 4 + values / 2;
-  return (tiles + others + 7) / 8 * 8;
+  int64_t more = std::max<int64_t>(0, values - manyValues) / 4;
+  return (tiles + others + more + 7) / 8 * 8;
 }
 
 /// The budgets of blocks with `groups` consumers that take `sharedBytes` of
@@ -50,17 +51,21 @@ inline WarpgroupBudgets getWarpgroupBudgets(int64_t groups, int64_t keys,
                                             int64_t sharedBytes) {
   constexpr int64_t registers = 65536, leastRegisters = 24, mostRegisters = 240;
   constexpr int64_t shared = 228 << 10, reserved = 1 << 10, mostBlocks = 4;
+  // ptxas compiles no product whose operands alone take more than each thread
+  // starts with.
+  constexpr int64_t besideProduct = 30;
   int64_t needed = countConsumerRegisters(keys, values);
+  int64_t ofProduct = std::max(keys, values) / 2 + besideProduct;
   WarpgroupBudgets budgets;
   for (int64_t blocks = std::clamp<int64_t>(shared / (sharedBytes + reserved),
                                             1, mostBlocks);
        blocks >= 1; --blocks) {
     // Each thread starts with as many, in units of 8.
-    int64_t all =
-        registers / (128 * (1 + groups) * blocks) / 8 * 8 * (1 + groups);
+    int64_t start = registers / (128 * (1 + groups) * blocks) / 8 * 8;
+    int64_t all = start * (1 + groups);
     int64_t most =
         std::min(mostRegisters, (all - leastRegisters) / groups / 8 * 8);
-    budgets.fits = needed <= most;
+    budgets.fits = needed <= most && ofProduct <= start;
     if (!budgets.fits && blocks > 1)
       continue;
     budgets.blocks = blocks;

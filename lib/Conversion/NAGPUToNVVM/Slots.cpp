@@ -23,7 +23,8 @@ using namespace mlir::nagpu;
 namespace {
 
 /// Walks through the slots that a key tile has of the rows of a warp.
-template <typename OpTy, typename Adaptor> class SlotWalk {
+template <typename OpTy, typename Adaptor>
+class SlotWalk {
 public:
   SlotWalk(ThreadBuilder &b, OpTy op, Adaptor adaptor, Value memory, Value tile,
            SharedType tileType, FragmentType rows)
@@ -69,13 +70,16 @@ public:
 
   /// Number of times that 32 lanes make all slots which a tile may have of a
   /// row.
-  int64_t getGroups() const { return llvm::divideCeil(getProduct(box), warpSize); }
+  int64_t getGroups() const {
+    return llvm::divideCeil(getProduct(box), warpSize);
+  }
   /// Whether the row has the slot of this lane in a group (i1).
   Value exists(const Info &info, int64_t group) {
     Value all;
-    for (auto [digit, count] : llvm::zip_equal(lanes[group].digits, info.counts)) {
-      Value less = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, digit,
-                                         count);
+    for (auto [digit, count] :
+         llvm::zip_equal(lanes[group].digits, info.counts)) {
+      Value less =
+          arith::CmpIOp::create(b, arith::CmpIPredicate::slt, digit, count);
       all = all ? arith::AndIOp::create(b, all, less).getResult() : less;
     }
     return all;
@@ -148,8 +152,8 @@ void SlotWalk<OpTy, Adaptor>::buildLanes() {
     lane.digits = split(number);
     SmallVector<Value> inside = lane.digits;
     if (warpSize * (group + 1) > slots)
-      inside = split(
-          b.createOrFold<arith::MinUIOp>(number, b.constant(slots - 1)));
+      inside =
+          split(b.createOrFold<arith::MinUIOp>(number, b.constant(slots - 1)));
     lane.column = buildOffset(b, inside, op.getKeyBox(), elementBytes);
     lane.slot = buildOffset(b, inside, op.getWindow(), elementBytes);
     lanes.push_back(lane);
@@ -163,7 +167,8 @@ void SlotWalk<OpTy, Adaptor>::storeInfo() {
   Type i64 = b.getI64Type();
   for (int64_t index = 0; index < rowsPerWarp / 8; ++index) {
     TokenMemory::Row row = tokens->getRow(
-        b, splitRow(b, b.add(layout.getThreadRow(b), 8 * index), op.getQueryBox()),
+        b,
+        splitRow(b, b.add(layout.getThreadRow(b), 8 * index), op.getQueryBox()),
         Value());
     SmallVector<Value> columns, slots, counts;
     Value some = row.valid;
@@ -190,7 +195,8 @@ void SlotWalk<OpTy, Adaptor>::storeInfo() {
     // The four lanes of a row store the same.
     b.store(LLVM::PtrToIntOp::create(b, i64, pointer),
             b.sharedPointer(threadTile, offset));
-    b.store(b.pack(address, counts[0]), b.sharedPointer(threadTile, offset + 8));
+    b.store(b.pack(address, counts[0]),
+            b.sharedPointer(threadTile, offset + 8));
     for (size_t axis = 1; axis < counts.size(); ++axis)
       b.store(counts[axis],
               b.sharedPointer(threadTile, offset + 12 + 4 * axis));
@@ -243,8 +249,8 @@ struct ConvertScatter : OpConversionPattern<ScatterOp> {
     for (int64_t row = 0; row < walk.rowsPerWarp; ++row) {
       auto info = walk.loadInfo(row);
       for (int64_t group = 0; group < walk.getGroups(); ++group) {
-        Value score = b.load(
-            b.getF32Type(), b.sharedPointer(walk.getAddress(info, group), 0));
+        Value score = b.load(b.getF32Type(),
+                             b.sharedPointer(walk.getAddress(info, group), 0));
         auto guard = scf::IfOp::create(b, walk.exists(info, group),
                                        /*withElseRegion=*/false);
         OpBuilder::InsertionGuard insertion(b);
@@ -275,7 +281,7 @@ struct ConvertGather : OpConversionPattern<GatherOp> {
   using OpConversionPattern::OpConversionPattern;
 
   /// Loads of a lane that are in flight together.
-  static constexpr int64_t maxLoads = 32;
+  static constexpr int64_t maxLoads = 16;
 
   LogicalResult
   matchAndRewrite(GatherOp op, OneToNOpAdaptor adaptor,
@@ -302,8 +308,8 @@ struct ConvertGather : OpConversionPattern<GatherOp> {
     Type element = narrow ? Type(b.getI16Type()) : Type(b.getF32Type());
     for (int64_t first = 0; first < walk.rowsPerWarp; first += rows) {
       SmallVector<std::pair<Value, Value>> weights;
-      for (int64_t row = first;
-           row < std::min(first + rows, walk.rowsPerWarp); ++row) {
+      for (int64_t row = first; row < std::min(first + rows, walk.rowsPerWarp);
+           ++row) {
         auto info = walk.loadInfo(row);
         for (int64_t group = 0; group < groups; ++group) {
           Value exists = walk.exists(info, group);
@@ -314,9 +320,9 @@ struct ConvertGather : OpConversionPattern<GatherOp> {
                                          /*addElseBlock=*/true);
           OpBuilder::InsertionGuard insertion(b);
           b.setInsertionPointToEnd(guard.elseBlock());
-          Value none =
-              narrow ? b.constant(0, element)
-                     : arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+          Value none = narrow
+                           ? b.constant(0, element)
+                           : arith::ConstantOp::create(b, b.getF32FloatAttr(0));
           scf::YieldOp::create(b, none);
           b.setInsertionPointToEnd(guard.thenBlock());
           scf::YieldOp::create(b,
@@ -339,8 +345,8 @@ private:
     Value zeros =
         LLVM::PoisonOp::create(b, VectorType::get({4}, i32)).getResult();
     for (int64_t i = 0; i < 4; ++i)
-      zeros = LLVM::InsertElementOp::create(b, zeros, b.constant(0),
-                                            b.constant(i));
+      zeros =
+          LLVM::InsertElementOp::create(b, zeros, b.constant(0), b.constant(i));
     Value base = b.add(address, b.mul(b.lane(), chunkBytes));
     for (int64_t offset = 0; offset < bytes; offset += warpSize * chunkBytes) {
       OpBuilder::InsertionGuard insertion(b);
@@ -358,6 +364,5 @@ private:
 
 void nagpu::populateSlotPatterns(const TypeConverter &converter,
                                  RewritePatternSet &patterns) {
-  patterns.add<ConvertScatter, ConvertGather>(converter,
-                                              patterns.getContext());
+  patterns.add<ConvertScatter, ConvertGather>(converter, patterns.getContext());
 }

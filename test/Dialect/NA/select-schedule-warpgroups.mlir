@@ -9,7 +9,7 @@
 // PLAIN-NOT: warpgroup_tile
 
 // The tiles of a user who says nothing of warpgroups have none.
-// TILES-COUNT-8: <target = "sm_90", query_tile = [8, 8], key_tile = [8, 8], stages
+// TILES-COUNT-9: <target = "sm_90", query_tile = [8, 8], key_tile = [8, 8], stages
 // TILES-NOT:     warpgroup_tile
 
 // EXPLAIN:     remark: schedule #na.schedule<target = "sm_90a", query_tile = [8, 16], key_tile = [22, 8], warpgroup_tile = [8, 8], stages = 2>: predicted {{.*}} waste 1.18, 45.5 key tiles per thread block, of which a warpgroup computes 42.8 (50% masked
@@ -29,8 +29,17 @@ func.func @flux(%q: memref<?x256x256x24x128xbf16>, %k: memref<?x256x256x8x128xbf
 }
 
 // CHECK-LABEL: func @channels
+// CHECK:         schedule = #na.schedule<target = "sm_90a", {{.*}} warpgroup_tile
+func.func @channels(%q: memref<1x64x64x8x64xbf16>, %o: memref<1x64x64x8x64xbf16>) {
+  na.attention
+    ins(%q, %q, %q : memref<1x64x64x8x64xbf16>, memref<1x64x64x8x64xbf16>, memref<1x64x64x8x64xbf16>)
+    outs(%o : memref<1x64x64x8x64xbf16>) window(<size = [7, 7]>)
+  return
+}
+
+// CHECK-LABEL: func @odd_channels
 // CHECK:         schedule = #na.schedule<target = "sm_90", {{.*}} warps
-func.func @channels(%q: memref<1x64x64x8x72xbf16>, %o: memref<1x64x64x8x72xbf16>) {
+func.func @odd_channels(%q: memref<1x64x64x8x72xbf16>, %o: memref<1x64x64x8x72xbf16>) {
   na.attention
     ins(%q, %q, %q : memref<1x64x64x8x72xbf16>, memref<1x64x64x8x72xbf16>, memref<1x64x64x8x72xbf16>)
     outs(%o : memref<1x64x64x8x72xbf16>) window(<size = [7, 7]>)

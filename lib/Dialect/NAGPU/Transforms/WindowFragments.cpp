@@ -306,17 +306,16 @@ LogicalResult LayoutAssigner::convertScatter(mlir::na::TileScatterOp op) {
   Value batch = scalar(op.getBatch()), head = scalar(op.getHead());
   auto memref = cast<MemRefType>(dest.getType());
   if (auto type = cast<FragmentType>(scores.getType());
-      memref.getElementType().isF32() && hasSlots(memref, type.getColumns(),
-                                                  op.getKeyBox())) {
+      memref.getElementType().isF32() &&
+      hasSlots(memref, type.getColumns(), op.getKeyBox())) {
     // Lanes of the last row may read beyond it what they drop.
     Value scratch = buildScratch(type.getRows() + 1, op.getKeyBox(),
                                  memref.getElementType());
-    ScatterOp::create(
-        b, scores, scratch, dest, batch, head, at,
-        getRelativeRanges(op.getRanges(), scalars(op.getKeyAt()),
-                          allAxes(op.getWindow())),
-        op.getWindow().getSize(), op.getQueryBox(), op.getKeyBox(),
-        op.getWindow().getDilation());
+    ScatterOp::create(b, scores, scratch, dest, batch, head, at,
+                      getRelativeRanges(op.getRanges(), scalars(op.getKeyAt()),
+                                        allAxes(op.getWindow())),
+                      op.getWindow().getSize(), op.getQueryBox(),
+                      op.getKeyBox(), op.getWindow().getDilation());
     return success();
   }
   SmallVector<Value> inputs = {scores};
@@ -365,10 +364,10 @@ LogicalResult LayoutAssigner::convertGather(mlir::na::TileGatherOp op) {
       hasSlots(memref, tensor.getDimSize(1), op.getKeyBox())) {
     Value tile = buildScratch(tensor.getDimSize(0), op.getKeyBox(),
                               memref.getElementType());
-    tiles[op.getResult()] = GatherOp::create(
-        b, tile.getType(), source, tile, batch, head, at, inputs,
-        op.getWindow().getSize(), op.getQueryBox(), op.getKeyBox(),
-        op.getWindow().getDilation(), warps);
+    tiles[op.getResult()] =
+        GatherOp::create(b, tile.getType(), source, tile, batch, head, at,
+                         inputs, op.getWindow().getSize(), op.getQueryBox(),
+                         op.getKeyBox(), op.getWindow().getDilation(), warps);
     return success();
   }
   fragments[op.getResult()] = buildMap(

@@ -42,12 +42,14 @@ from warpgroups import Global, Module
 class Case:
     def __init__(self, name, shape, window, query_tile, warpgroup_tile,
                  key_tile, dtype="bf16", stages=2, heads=1, key_heads=None,
-                 channels=128, batch=1, scale=None, blocks=None, **axes):
+                 channels=128, values=None, batch=1, scale=None, blocks=None,
+                 **axes):
         self.name, self.shape, self.window = name, shape, window
         self.query_tile, self.key_tile = query_tile, key_tile
         self.warpgroup_tile, self.stages = warpgroup_tile, stages
         self.dtype, self.heads, self.batch = dtype, heads, batch
         self.key_heads, self.channels = key_heads or heads, channels
+        self.values = values or channels
         self.scale, self.blocks, self.axes = scale, blocks, axes
 
 
@@ -77,6 +79,15 @@ CASES = [
     Case("176 keys in two axes", (30, 34), (22, 20), (8, 16), (8, 8), (22, 8),
          blocks=8, heads=3),
     Case("a negative scale", (70,), (33,), (64,), (64,), (48,), scale=-0.5),
+    Case("more channels of values", (90,), (31,), (64,), (64,), (48,),
+         channels=48, values=112, heads=2),
+    Case("fewer channels of values", (12, 30), (5, 9), (8, 24), (8, 8), (4, 12),
+         channels=208, values=32, causal=[False, True]),
+    Case("256 channels", (150,), (70,), (128,), (64,), (80,), channels=256),
+    Case("one key tile of 224 keys", (15, 21), (7, 7), (8, 8), (8, 8), (14, 16),
+         channels=32, batch=2),
+    Case("16 channels, 256 keys", (300,), (256,), (192,), (64,), (256,),
+         channels=16, dtype="f16"),
     Case("64 channels", (14, 30), (5, 9), (8, 16), (8, 8), (6, 8), channels=64,
          heads=2, key_heads=1),
 ]
@@ -128,10 +139,12 @@ def run(case, seed):
     tokens = (case.batch, *case.shape)
     arguments = {
         name: Global(name, rounded(random.standard_normal(
-            (*tokens, heads, case.channels)), case.dtype), case.dtype)
-        for name, heads in (("q", case.heads), ("k", case.key_heads),
-                            ("v", case.key_heads))}
-    arguments["o"] = Global("o", np.full((*tokens, case.heads, case.channels),
+            (*tokens, heads, channels)), case.dtype), case.dtype)
+        for name, heads, channels in (
+            ("q", case.heads, case.channels),
+            ("k", case.key_heads, case.channels),
+            ("v", case.key_heads, case.values))}
+    arguments["o"] = Global("o", np.full((*tokens, case.heads, case.values),
                                          np.nan), case.dtype)
     arguments["lse"] = Global("lse", np.full((*tokens, case.heads), np.nan),
                               "f32")
@@ -189,16 +202,21 @@ def random_case(seed):
         shape[axis] = min(query[axis] + 1, 2 * most)
     window = [int(random.integers(1, n + 1)) for n in shape]
     key_heads = int(random.integers(1, 3))
-    channels = int(random.choice([16, 32, 64, 128]))
+    channels = 16 * int(random.integers(1, 17))
+    values = (16 * int(random.integers(1, 17)) if random.random() < 0.5
+              else channels)
     # The tiles must fit into shared memory.
     bytes_left = 220 * 1024 - 2 * channels * int(np.prod(query))
-    most = bytes_left // (4 * channels * int(np.prod(key)))
+    most = bytes_left // (2 * (channels + values) * int(np.prod(key)))
+    while most < 1:
+        key = random_tile(random, rank, int(np.prod(key)) - 16)
+        most = bytes_left // (2 * (channels + values) * int(np.prod(key)))
     return Case(
         f"random {seed}", shape, window, query, warpgroup, key,
         dtype=str(random.choice(["bf16", "f16"])),
         stages=min(int(random.integers(1, 4)), most),
         key_heads=key_heads, heads=key_heads * int(random.integers(1, 3)),
-        channels=channels, blocks=12,
+        channels=channels, values=values, blocks=12,
         batch=int(random.integers(1, 3)),
         stride=[int(random.integers(1, w + 1)) if random.random() < 0.5 else 1
                 for w in window],
