@@ -193,27 +193,19 @@ LogicalResult LayoutAssigner::convertBias(mlir::na::TileBiasOp op) {
         SmallVector<Value> columns =
             buildDigits(b, IndexOp::create(b, 1), op.getKeyBox());
         SmallVector<Value> indices = {head};
-        Value exists;
         for (int64_t axis = 0; axis < op.getWindow().getRank(); ++axis) {
           int64_t size = op.getWindow().getSize()[axis];
           Value origin = arith::SubIOp::create(b, toI32(b, keyAt[axis]),
                                                toI32(b, queryAt[axis]));
           origin = arith::AddIOp::create(b, origin, constant(b, size - 1));
-          // In this order, so that loops have no offset of each element to keep.
-          Value start = arith::SubIOp::create(b, origin, rows[axis]);
-          Value entry = arith::AddIOp::create(b, start, columns[axis]);
+          Value offset = arith::SubIOp::create(b, columns[axis], rows[axis]);
+          Value entry = arith::AddIOp::create(b, origin, offset);
+          // What is outside the table is read at its end, and masked later.
           Value last = constant(b, 2 * size - 2);
-          Value inside =
-              arith::CmpIOp::create(b, arith::CmpIPredicate::ule, entry, last);
-          exists = exists ? arith::AndIOp::create(b, exists, inside).getResult()
-                          : inside;
-          // What is outside the table is read at its end and dropped.
           indices.push_back(toIndex(b, arith::MinUIOp::create(b, entry, last)));
         }
         Value bias = castFloat(b, memref::LoadOp::create(b, table, indices),
                                b.getF32Type());
-        Value none = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
-        bias = arith::SelectOp::create(b, exists, bias, none);
         return {arith::AddFOp::create(b, args[0], bias)};
       })[0];
   return success();
@@ -306,17 +298,16 @@ LogicalResult LayoutAssigner::convertScatter(mlir::na::TileScatterOp op) {
   Value batch = scalar(op.getBatch()), head = scalar(op.getHead());
   auto memref = cast<MemRefType>(dest.getType());
   if (auto type = cast<FragmentType>(scores.getType());
-      memref.getElementType().isF32() && hasSlots(memref, type.getColumns(),
-                                                  op.getKeyBox())) {
+      memref.getElementType().isF32() &&
+      hasSlots(memref, type.getColumns(), op.getKeyBox())) {
     // Lanes of the last row may read beyond it what they drop.
     Value scratch = buildScratch(type.getRows() + 1, op.getKeyBox(),
                                  memref.getElementType());
-    ScatterOp::create(
-        b, scores, scratch, dest, batch, head, at,
-        getRelativeRanges(op.getRanges(), scalars(op.getKeyAt()),
-                          allAxes(op.getWindow())),
-        op.getWindow().getSize(), op.getQueryBox(), op.getKeyBox(),
-        op.getWindow().getDilation());
+    ScatterOp::create(b, scores, scratch, dest, batch, head, at,
+                      getRelativeRanges(op.getRanges(), scalars(op.getKeyAt()),
+                                        allAxes(op.getWindow())),
+                      op.getWindow().getSize(), op.getQueryBox(),
+                      op.getKeyBox(), op.getWindow().getDilation());
     return success();
   }
   SmallVector<Value> inputs = {scores};
@@ -365,10 +356,10 @@ LogicalResult LayoutAssigner::convertGather(mlir::na::TileGatherOp op) {
       hasSlots(memref, tensor.getDimSize(1), op.getKeyBox())) {
     Value tile = buildScratch(tensor.getDimSize(0), op.getKeyBox(),
                               memref.getElementType());
-    tiles[op.getResult()] = GatherOp::create(
-        b, tile.getType(), source, tile, batch, head, at, inputs,
-        op.getWindow().getSize(), op.getQueryBox(), op.getKeyBox(),
-        op.getWindow().getDilation(), warps);
+    tiles[op.getResult()] =
+        GatherOp::create(b, tile.getType(), source, tile, batch, head, at,
+                         inputs, op.getWindow().getSize(), op.getQueryBox(),
+                         op.getKeyBox(), op.getWindow().getDilation(), warps);
     return success();
   }
   fragments[op.getResult()] = buildMap(
