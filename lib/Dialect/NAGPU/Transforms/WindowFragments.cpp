@@ -193,27 +193,19 @@ LogicalResult LayoutAssigner::convertBias(mlir::na::TileBiasOp op) {
         SmallVector<Value> columns =
             buildDigits(b, IndexOp::create(b, 1), op.getKeyBox());
         SmallVector<Value> indices = {head};
-        Value exists;
         for (int64_t axis = 0; axis < op.getWindow().getRank(); ++axis) {
           int64_t size = op.getWindow().getSize()[axis];
           Value origin = arith::SubIOp::create(b, toI32(b, keyAt[axis]),
                                                toI32(b, queryAt[axis]));
           origin = arith::AddIOp::create(b, origin, constant(b, size - 1));
-          // In this order, so that loops have no offset of each element to keep.
-          Value start = arith::SubIOp::create(b, origin, rows[axis]);
-          Value entry = arith::AddIOp::create(b, start, columns[axis]);
+          Value offset = arith::SubIOp::create(b, columns[axis], rows[axis]);
+          Value entry = arith::AddIOp::create(b, origin, offset);
+          // What is outside the table is read at its end, and masked later.
           Value last = constant(b, 2 * size - 2);
-          Value inside =
-              arith::CmpIOp::create(b, arith::CmpIPredicate::ule, entry, last);
-          exists = exists ? arith::AndIOp::create(b, exists, inside).getResult()
-                          : inside;
-          // What is outside the table is read at its end and dropped.
           indices.push_back(toIndex(b, arith::MinUIOp::create(b, entry, last)));
         }
         Value bias = castFloat(b, memref::LoadOp::create(b, table, indices),
                                b.getF32Type());
-        Value none = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
-        bias = arith::SelectOp::create(b, exists, bias, none);
         return {arith::AddFOp::create(b, args[0], bias)};
       })[0];
   return success();

@@ -160,8 +160,8 @@ def NA_TileBiasOp : NA_TileOp<"bias",
   let summary = "Adds the relative-position bias to a tile of logits";
   let description = [{
     Adds `bias[head, r_x, ..]` with `r_a = key position - query position +
-    size_a - 1` to each logit. Pairs with an index outside the table get no
-    bias: they are outside the window, and are masked.
+    size_a - 1` to each logit. Pairs with an index outside the table are outside
+    the window, and are masked: a lowering may leave anything there.
 
     Example:
 
