@@ -70,9 +70,12 @@ inline WarpgroupBudgets getWarpgroupBudgets(int64_t groups, int64_t keys,
       continue;
     budgets.blocks = blocks;
     budgets.consumer = most;
-    // A lone block has more than enough; producers like some too.
-    if (blocks == 1 && groups == 2)
-      budgets.consumer = needed <= 208 ? 216 : needed <= 232 ? 224 : 240;
+    // With 128 channels ptxas takes less than it may need with others; then
+    // producers get more.
+    if (blocks == 1 && groups == 2 && values <= 128 && needed <= 208)
+      budgets.consumer = 216;
+    else if (blocks == 1 && groups == 2 && values == 128 && needed <= 232)
+      budgets.consumer = 224;
     budgets.producer = std::min(mostRegisters, all - groups * budgets.consumer);
     break;
   }
