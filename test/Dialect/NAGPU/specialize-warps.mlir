@@ -17,7 +17,7 @@
 // CHECK:         gpu.launch
 // CHECK-DAG:       %[[QRING:.*]] = nagpu.alloc : <2x64x16xf16, tma32>
 // CHECK-DAG:       %[[BOX:.*]] = nagpu.mailbox_alloc : <4x2x2>
-// CHECK:           nagpu.roles registers(72, 216) producer {
+// CHECK:           nagpu.roles registers(24, 72) producer {
 // CHECK:             scf.for %[[I:.*]] = %c0 to %c8 step %c1 iter_args(%[[SLOT:.*]] = %c0, %[[PARITY:.*]] = %c1_i32)
 // CHECK-NEXT:          nagpu.mbarrier_wait %[[KFREE:.*]][%[[SLOT]]] parity %[[PARITY]] : <2>
 // CHECK:               %[[AT:.*]] = arith.muli %[[I]], %c16
