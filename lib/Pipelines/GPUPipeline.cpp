@@ -52,8 +52,8 @@ static void addTiledKernels(OpPassManager &pm,
   pm.addPass(nagpu::createNAGPUAssignLayouts(layouts));
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
-  pm.addPass(nagpu::createNAGPUDeferRowSums());
   if (options.chip == "sm_90a") {
+    pm.addPass(nagpu::createNAGPUDeferRowSums());
     pm.addPass(nagpu::createNAGPUSpecializeWarps());
     pm.addPass(createCanonicalizerPass());
     pm.addPass(createCSEPass());

@@ -459,7 +459,7 @@ bool schedule::isFasterWithWarpgroups(const GpuProblem &problem,
                                       const HopperTiling &tiling) {
   // The other model was fitted to longer loops: where a query tile has few keys
   // it predicts up to 1.8 times of what such kernels were measured to take.
-  constexpr double fewKeys = 512, ofFewKeys = 0.6, otherwise = 0.85;
+  constexpr double fewKeys = 512, ofFewKeys = 0.55, otherwise = 0.85;
   GpuProblem full = problem;
   // A batch that is not known fills the chip.
   if (full.batchHeads == dynamicLength)

@@ -61,7 +61,6 @@
 // TILED-NEXT:    {{^ *}}nagpu-assign-layouts{tf32=false}{{,?$}}
 // TILED-NEXT:    {{^ *}}canonicalize{{(\{.*)?,?$}}
 // TILED-NEXT:    {{^ *}}cse{{(\{.*)?,?$}}
-// TILED-NEXT:    {{^ *}}nagpu-defer-row-sums{{(\{.*)?,?$}}
 // TILED-NEXT:    {{^ *}}nagpu-narrow-index{{(\{.*)?,?$}}
 // TILED-NEXT:    {{^ *}}nagpu-schedule-pipeline{{(\{.*)?,?$}}
 // TILED-NEXT:    {{^ *}}nagpu-expand-pipeline{{(\{.*)?,?$}}

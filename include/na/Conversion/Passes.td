@@ -897,8 +897,8 @@ def NAGPUFinalizeKernelsPass
       elements, and the sizes of the box; `swizzle` the bytes of a panel's row.
     * `nagpu.multiprocessors` becomes a call of
       `int64_t naCudaMultiprocessors(void)`.
-    * A kernel with register budgets (`setmaxnreg`) says that one CTA may have
-      a multiprocessor.
+    * A kernel with register budgets (`setmaxnreg`) says how many CTAs share a
+      multiprocessor.
 
     Example:
 

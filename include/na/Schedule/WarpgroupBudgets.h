@@ -70,9 +70,16 @@ inline WarpgroupBudgets getWarpgroupBudgets(int64_t groups, int64_t keys,
       continue;
     budgets.blocks = blocks;
     budgets.consumer = most;
-    // A lone block has more than enough; producers like some too.
-    if (blocks == 1 && groups == 2)
-      budgets.consumer = needed <= 208 ? 216 : needed <= 232 ? 224 : 240;
+    // Producers of masked tiles compute their positions in what is left. With
+    // 128 channels ptxas takes less than it may with others.
+    if (blocks == 1 && groups == 2) {
+      if (needed <= 208)
+        budgets.consumer = 216;
+      else if (needed <= (values == 128 ? 232 : 216))
+        budgets.consumer = 224;
+      else if (needed <= 224)
+        budgets.consumer = 232;
+    }
     budgets.producer = std::min(mostRegisters, all - groups * budgets.consumer);
     break;
   }

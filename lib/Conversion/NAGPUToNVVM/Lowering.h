@@ -31,8 +31,8 @@ constexpr llvm::StringLiteral convergentAttrName = "nagpu.convergent";
 /// value.
 constexpr llvm::StringLiteral tensorMapsAttrName = "nagpu.tensor_maps";
 
-/// Marks assembly that changes how many registers a thread has; see
-/// `keepRegisterBudgets`.
+/// Marks assembly that changes how many registers a thread has, with the number
+/// of CTAs that share a multiprocessor; see `keepRegisterBudgets`.
 constexpr llvm::StringLiteral registersAttrName = "nagpu.registers";
 
 inline int64_t getElementBytes(Type type) {
@@ -284,7 +284,7 @@ void lowerTensorMapParameters(Operation *op);
 /// Makes bodies of `gpu.launch` use the pointer of a tensor map of the host
 /// through one cast each, so that it is the map that outlining captures.
 void castCapturedTensorMaps(Operation *op);
-/// Tells ptxas that one CTA of the kernel may have a multiprocessor: without
+/// Tells ptxas how many CTAs of the kernel share a multiprocessor: without
 /// that, and the number of its threads, it ignores register budgets.
 void keepRegisterBudgets(gpu::GPUFuncOp func);
 /// Turns roles into branches, behind the conversion of what is in them.

@@ -4,12 +4,13 @@
 // RUN: na-opt %s -na-select-schedule="target=sm_90a query-tile=8,8 key-tile=8,8" | FileCheck %s --check-prefix=TILES
 // RUN: na-opt %s -na-select-schedule="target=sm_90a query-tile=8,16 key-tile=8,8 warpgroup-tile=8,8 explain" 2>&1 | FileCheck %s --check-prefix=BYHAND
 
-// Kernels of warpgroups are for 16-bit elements, of a multiple of 16 channels.
+// Kernels of warpgroups are for 16 to 256 channels in 16 bits, and for windows of
+// enough keys.
 
 // PLAIN-NOT: warpgroup_tile
 
 // The tiles of a user who says nothing of warpgroups have none.
-// TILES-COUNT-9: <target = "sm_90", query_tile = [8, 8], key_tile = [8, 8], stages
+// TILES-COUNT-8: <target = "sm_90", query_tile = [8, 8], key_tile = [8, 8], stages
 // TILES-NOT:     warpgroup_tile
 
 // EXPLAIN:     remark: schedule #na.schedule<target = "sm_90a", query_tile = [8, 16], key_tile = [22, 8], warpgroup_tile = [8, 8], stages = 2>: predicted {{.*}} waste 1.18, 45.5 key tiles per thread block, of which a warpgroup computes 42.8 (50% masked
@@ -28,21 +29,40 @@ func.func @flux(%q: memref<?x256x256x24x128xbf16>, %k: memref<?x256x256x8x128xbf
   return
 }
 
-// CHECK-LABEL: func @channels
-// CHECK:         schedule = #na.schedule<target = "sm_90a", {{.*}} warpgroup_tile
-func.func @channels(%q: memref<1x64x64x8x64xbf16>, %o: memref<1x64x64x8x64xbf16>) {
+// CHECK-LABEL: func @small_window
+// CHECK:         schedule = #na.schedule<target = "sm_90", {{.*}} warps
+func.func @small_window(%q: memref<1x64x64x8x64xbf16>, %o: memref<1x64x64x8x64xbf16>) {
   na.attention
     ins(%q, %q, %q : memref<1x64x64x8x64xbf16>, memref<1x64x64x8x64xbf16>, memref<1x64x64x8x64xbf16>)
     outs(%o : memref<1x64x64x8x64xbf16>) window(<size = [7, 7]>)
   return
 }
 
+// CHECK-LABEL: func @channels
+// CHECK:         schedule = #na.schedule<target = "sm_90a", query_tile = [{{.*}}], key_tile = [{{.*}}], warpgroup_tile = [{{.*}}], stages = 2>
+func.func @channels(%q: memref<1x128x128x24x64xbf16>, %o: memref<1x128x128x24x64xbf16>) {
+  na.attention
+    ins(%q, %q, %q : memref<1x128x128x24x64xbf16>, memref<1x128x128x24x64xbf16>, memref<1x128x128x24x64xbf16>)
+    outs(%o : memref<1x128x128x24x64xbf16>) window(<size = [128, 128]>)
+  return
+}
+
+// CHECK-LABEL: func @value_channels
+// CHECK:         schedule = #na.schedule<target = "sm_90a", query_tile = [{{.*}}], key_tile = [{{.*}}], warpgroup_tile = [{{.*}}], stages = 2>
+func.func @value_channels(%q: memref<1x128x128x24x192xf16>, %v: memref<1x128x128x24x128xf16>,
+                          %o: memref<1x128x128x24x128xf16>) {
+  na.attention
+    ins(%q, %q, %v : memref<1x128x128x24x192xf16>, memref<1x128x128x24x192xf16>, memref<1x128x128x24x128xf16>)
+    outs(%o : memref<1x128x128x24x128xf16>) window(<size = [128, 128]>)
+  return
+}
+
 // CHECK-LABEL: func @odd_channels
 // CHECK:         schedule = #na.schedule<target = "sm_90", {{.*}} warps
-func.func @odd_channels(%q: memref<1x64x64x8x72xbf16>, %o: memref<1x64x64x8x72xbf16>) {
+func.func @odd_channels(%q: memref<1x128x128x24x72xf16>, %o: memref<1x128x128x24x72xf16>) {
   na.attention
-    ins(%q, %q, %q : memref<1x64x64x8x72xbf16>, memref<1x64x64x8x72xbf16>, memref<1x64x64x8x72xbf16>)
-    outs(%o : memref<1x64x64x8x72xbf16>) window(<size = [7, 7]>)
+    ins(%q, %q, %q : memref<1x128x128x24x72xf16>, memref<1x128x128x24x72xf16>, memref<1x128x128x24x72xf16>)
+    outs(%o : memref<1x128x128x24x72xf16>) window(<size = [128, 128]>)
   return
 }
 
@@ -72,39 +92,5 @@ func.func @dynamic(%q: memref<1x?x64x8x128xf16>, %o: memref<1x?x64x8x128xf16>) {
   na.attention
     ins(%q, %q, %q : memref<1x?x64x8x128xf16>, memref<1x?x64x8x128xf16>, memref<1x?x64x8x128xf16>)
     outs(%o : memref<1x?x64x8x128xf16>) window(<size = [7, 7]>)
-  return
-}
-
-// The TMA copies units of 16 bytes, of heads that lie one behind the other.
-// CHECK-LABEL: func @tokens_apart
-// CHECK:         schedule = #na.schedule<target = "sm_90", {{.*}} warps
-func.func @tokens_apart(%q: memref<1x64x64x8x128xf16>,
-                        %k: memref<1x64x64x8x128xf16, strided<[?, ?, 1028, 128, 1]>>,
-                        %o: memref<1x64x64x8x128xf16>) {
-  na.attention
-    ins(%q, %k, %q : memref<1x64x64x8x128xf16>, memref<1x64x64x8x128xf16, strided<[?, ?, 1028, 128, 1]>>, memref<1x64x64x8x128xf16>)
-    outs(%o : memref<1x64x64x8x128xf16>) window(<size = [7, 7]>)
-  return
-}
-
-// CHECK-LABEL: func @heads_apart
-// CHECK:         schedule = #na.schedule<target = "sm_90", {{.*}} warps
-func.func @heads_apart(%q: memref<1x64x64x8x128xf16>,
-                       %v: memref<1x64x64x8x128xf16, strided<[4194304, 8192, 128, 524288, 1]>>,
-                       %o: memref<1x64x64x8x128xf16>) {
-  na.attention
-    ins(%q, %q, %v : memref<1x64x64x8x128xf16>, memref<1x64x64x8x128xf16>, memref<1x64x64x8x128xf16, strided<[4194304, 8192, 128, 524288, 1]>>)
-    outs(%o : memref<1x64x64x8x128xf16>) window(<size = [7, 7]>)
-  return
-}
-
-// Strides of the run time, and of what there is only one, do not matter.
-// CHECK-LABEL: func @dynamic_strides
-// CHECK:         schedule = #na.schedule<target = "sm_90a", {{.*}} warpgroup_tile
-func.func @dynamic_strides(%q: memref<1x64x64x8x128xf16, strided<[3, ?, 1032, 128, 1], offset: ?>>,
-                           %o: memref<1x64x64x8x128xf16>) {
-  na.attention
-    ins(%q, %q, %q : memref<1x64x64x8x128xf16, strided<[3, ?, 1032, 128, 1], offset: ?>>, memref<1x64x64x8x128xf16, strided<[3, ?, 1032, 128, 1], offset: ?>>, memref<1x64x64x8x128xf16, strided<[3, ?, 1032, 128, 1], offset: ?>>)
-    outs(%o : memref<1x64x64x8x128xf16>) window(<size = [7, 7]>)
   return
 }

@@ -137,7 +137,7 @@ func.func @needed(%qs: !tokens, %ks: !tokens, %vs: !tokens, %os: !tokens, %n: in
 !acc = !nagpu.fragment<64x16xf32, accumulator, 4>
 
 // A loop of one iteration has been folded away: nothing is freed, and there is
-// nothing to tell the consumers.
+// nothing to tell the consumers. Four such CTAs share a multiprocessor.
 // CHECK-LABEL: func @one_tile
 // CHECK-NOT:     nagpu.mailbox
 // CHECK:         nagpu.roles registers(24, 104) producer {

@@ -502,8 +502,10 @@ def NAGPU_RolesOp : NAGPU_Op<"roles",
     there. A thread of the producers may have
     `producerRegisters` registers, one of the consumers `consumerRegisters`
     (`setmaxnreg`): multiples of 8 from 24 to 240, in all at most what the CTA
-    starts with. With one consumer warpgroup there is nothing to divide, and the
-    budgets have no effect. Nothing waits at the end.
+    starts with. Small budgets let several CTAs share a multiprocessor, each of
+    which then starts with its part of the registers. One consumer warpgroup of
+    the only CTA has as many registers as it can name; its budgets have no
+    effect. Nothing waits at the end.
 
     Only `nagpu.named_barrier` is a barrier in here: not all threads of the CTA
     come to the same place. Producers have no fragments.

@@ -159,7 +159,9 @@ def NAGPUPersistentGrid : Pass<"nagpu-persistent-grid"> {
     it, gets a loop over items: those that were CTAs, in steps of the grid. Slots
     and parities go on from one item to the next, so that producers load the
     first tiles of an item while the consumers still store the results of the one
-    before; a further barrier says that the queries are read no more.
+    before; a further barrier says that the queries are read no more. The grid
+    has as many CTAs as there are multiprocessors, times those that share one by
+    their register budgets.
 
     A kernel whose loop over tiles has been folded away, or of another form, is
     left as it is.
