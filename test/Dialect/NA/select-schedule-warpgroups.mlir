@@ -10,7 +10,7 @@
 // PLAIN-NOT: warpgroup_tile
 
 // The tiles of a user who says nothing of warpgroups have none.
-// TILES-COUNT-8: <target = "sm_90", query_tile = [8, 8], key_tile = [8, 8], stages
+// TILES-COUNT-11: <target = "sm_90", query_tile = [8, 8], key_tile = [8, 8], stages
 // TILES-NOT:     warpgroup_tile
 
 // EXPLAIN:     remark: schedule #na.schedule<target = "sm_90a", query_tile = [8, 16], key_tile = [22, 8], warpgroup_tile = [8, 8], stages = 2>: predicted {{.*}} waste 1.18, 45.5 key tiles per thread block, of which a warpgroup computes 42.8 (50% masked
@@ -92,5 +92,38 @@ func.func @dynamic(%q: memref<1x?x64x8x128xf16>, %o: memref<1x?x64x8x128xf16>) {
   na.attention
     ins(%q, %q, %q : memref<1x?x64x8x128xf16>, memref<1x?x64x8x128xf16>, memref<1x?x64x8x128xf16>)
     outs(%o : memref<1x?x64x8x128xf16>) window(<size = [7, 7]>)
+  return
+}
+
+// CHECK-LABEL: func @tokens_apart
+// CHECK:         schedule = #na.schedule<target = "sm_90", {{.*}} warps
+func.func @tokens_apart(%q: memref<1x64x64x8x128xf16>,
+                        %k: memref<1x64x64x8x128xf16, strided<[?, ?, 1028, 128, 1]>>,
+                        %o: memref<1x64x64x8x128xf16>) {
+  na.attention
+    ins(%q, %k, %q : memref<1x64x64x8x128xf16>, memref<1x64x64x8x128xf16, strided<[?, ?, 1028, 128, 1]>>, memref<1x64x64x8x128xf16>)
+    outs(%o : memref<1x64x64x8x128xf16>) window(<size = [24, 24]>)
+  return
+}
+
+// CHECK-LABEL: func @heads_apart
+// CHECK:         schedule = #na.schedule<target = "sm_90", {{.*}} warps
+func.func @heads_apart(%q: memref<1x64x64x8x128xf16>,
+                       %v: memref<1x64x64x8x128xf16, strided<[4194304, 8192, 128, 524288, 1]>>,
+                       %o: memref<1x64x64x8x128xf16>) {
+  na.attention
+    ins(%q, %q, %v : memref<1x64x64x8x128xf16>, memref<1x64x64x8x128xf16>, memref<1x64x64x8x128xf16, strided<[4194304, 8192, 128, 524288, 1]>>)
+    outs(%o : memref<1x64x64x8x128xf16>) window(<size = [24, 24]>)
+  return
+}
+
+// Strides of the run time, and of what there is only one, do not matter.
+// CHECK-LABEL: func @dynamic_strides
+// CHECK:         schedule = #na.schedule<target = "sm_90a", {{.*}} warpgroup_tile
+func.func @dynamic_strides(%q: memref<1x64x64x8x128xf16, strided<[3, ?, 1032, 128, 1], offset: ?>>,
+                           %o: memref<1x64x64x8x128xf16>) {
+  na.attention
+    ins(%q, %q, %q : memref<1x64x64x8x128xf16, strided<[3, ?, 1032, 128, 1], offset: ?>>, memref<1x64x64x8x128xf16, strided<[3, ?, 1032, 128, 1], offset: ?>>, memref<1x64x64x8x128xf16, strided<[3, ?, 1032, 128, 1], offset: ?>>)
+    outs(%o : memref<1x64x64x8x128xf16>) window(<size = [24, 24]>)
   return
 }
