@@ -1,5 +1,4 @@
-//===- WarpgroupBudgets.h - Registers of producers and consumers -*- C++
-//-*-===//
+//===- WarpgroupBudgets.h - Registers of warpgroups -------------*- C++ -*-===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -43,25 +42,34 @@ constexpr int64_t countConsumerRegisters(int64_t keys, int64_t values) {
   return (tiles + others + more + 7) / 8 * 8;
 }
 
+/// Registers that the operands of one product take, with what is beside them.
+/// ptxas compiles none that takes more than each thread starts with.
+constexpr int64_t countProductRegisters(int64_t keys, int64_t values) {
+  constexpr int64_t besideProduct = 30;
+  return std::max(keys, values) / 2 + besideProduct;
+}
+
+/// What a thread of a block starts with, if `blocks` share a multiprocessor.
+constexpr int64_t countStartRegisters(int64_t groups, int64_t blocks = 1) {
+  constexpr int64_t registers = 65536;
+  return registers / (128 * (1 + groups) * blocks) / 8 * 8;
+}
+
 /// The budgets of blocks with `groups` consumers that take `sharedBytes` of
 /// shared memory. As many blocks as have room for their registers and memory
 /// share a multiprocessor: one fills the gaps of the other.
 inline WarpgroupBudgets getWarpgroupBudgets(int64_t groups, int64_t keys,
                                             int64_t values,
                                             int64_t sharedBytes) {
-  constexpr int64_t registers = 65536, leastRegisters = 24, mostRegisters = 240;
+  constexpr int64_t leastRegisters = 24, mostRegisters = 240;
   constexpr int64_t shared = 228 << 10, reserved = 1 << 10, mostBlocks = 4;
-  // ptxas compiles no product whose operands alone take more than each thread
-  // starts with.
-  constexpr int64_t besideProduct = 30;
   int64_t needed = countConsumerRegisters(keys, values);
-  int64_t ofProduct = std::max(keys, values) / 2 + besideProduct;
+  int64_t ofProduct = countProductRegisters(keys, values);
   WarpgroupBudgets budgets;
   for (int64_t blocks = std::clamp<int64_t>(shared / (sharedBytes + reserved),
                                             1, mostBlocks);
        blocks >= 1; --blocks) {
-    // Each thread starts with as many, in units of 8.
-    int64_t start = registers / (128 * (1 + groups) * blocks) / 8 * 8;
+    int64_t start = countStartRegisters(groups, blocks);
     int64_t all = start * (1 + groups);
     int64_t most =
         std::min(mostRegisters, (all - leastRegisters) / groups / 8 * 8);

@@ -183,6 +183,18 @@ LogicalResult WarpSpecializer::collect() {
                             "queries, before the loop over keys, and one to "
                             "three tiles in that, got ")
            << queryLoads.size() << " and " << loopLoads.size();
+  int64_t keys = 0, values = 0;
+  for (Load &load : loopLoads) {
+    keys = load.getType().getRows();
+    values = load.getType().getColumns();
+  }
+  int64_t needed = ::na::schedule::countProductRegisters(keys, values);
+  int64_t start = ::na::schedule::countStartRegisters(numGroups);
+  if (needed > start)
+    return groups.emitError("nagpu-specialize-warps: products of ")
+           << keys << " keys and " << values << " channels take " << needed
+           << " registers of a thread, but those of a CTA with " << numGroups
+           << " consumer warpgroups start with " << start;
   // A loop of one iteration is no loop: then there is no state to carry.
   if (!loop) {
     stages = 1;

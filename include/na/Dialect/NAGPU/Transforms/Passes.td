@@ -142,7 +142,9 @@ def NAGPUSpecializeWarps : Pass<"nagpu-specialize-warps"> {
     Errors: `stages` outside 0 to 64; a copy that shares its tile, group or
     wait, with dilation, or of a tensor made in the kernel; more than one loop
     over keys, or more tiles in it than there are producer warps; a tile that
-    other operations than products read; more than four words of messages.
+    other operations than products read; more than four words of messages;
+    products that take more registers than the threads of so many warpgroups
+    start with.
   }];
   let options = [
     Option<"stages", "stages", "int64_t", "0",
