@@ -86,7 +86,7 @@ CASES = [
     Case("256 channels", (150,), (70,), (128,), (64,), (80,), channels=256),
     Case("one key tile of 224 keys", (15, 21), (7, 7), (8, 8), (8, 8), (14, 16),
          channels=32, batch=2),
-    Case("16 channels, 256 keys", (300,), (256,), (192,), (64,), (256,),
+    Case("16 channels, 256 keys", (300,), (256,), (128,), (64,), (256,),
          channels=16, dtype="f16"),
     Case("64 channels", (14, 30), (5, 9), (8, 16), (8, 8), (6, 8), channels=64,
          heads=2, key_heads=1),
@@ -205,6 +205,9 @@ def random_case(seed):
     channels = 16 * int(random.integers(1, 17))
     values = (16 * int(random.integers(1, 17)) if random.random() < 0.5
               else channels)
+    # Wide products leave no registers for a third warpgroup.
+    if np.prod(query) > 128 and max(values, np.prod(key)) > 192:
+        query = list(warpgroup)
     # The tiles must fit into shared memory.
     bytes_left = 220 * 1024 - 2 * channels * int(np.prod(query))
     most = bytes_left // (2 * (channels + values) * int(np.prod(key)))
