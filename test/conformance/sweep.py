@@ -213,7 +213,7 @@ def hopper_tiles(rng, problem):
         if 3 * keys / 4 + depth / 2 <= REGISTERS[groups]
         and 2 * depth * (WARPGROUP * groups + 4 * keys) <= SHARED_BYTES
     ]
-    return query, random_box(rng, int(rng.choice(fits or [16])), rank), own
+    return query, random_box(rng, int(rng.choice(fits)), rank), own
 
 
 def hopper_tests(target, seed, count):

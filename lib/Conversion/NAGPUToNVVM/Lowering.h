@@ -251,6 +251,21 @@ private:
 /// The address of a byte of the kernel's dynamic shared memory (i32).
 Value getSharedMemory(ThreadBuilder &b, int64_t offset);
 
+/// What has a place in shared memory becomes its address there: a 32-bit
+/// integer, because swizzles work on its bits.
+template <typename OpTy>
+struct ConvertPlaced : OpConversionPattern<OpTy> {
+  using OpConversionPattern<OpTy>::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(OpTy op, typename OpTy::Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ThreadBuilder b(op, rewriter, 1);
+    rewriter.replaceOp(op, getSharedMemory(b, *op.getOffset()));
+    return success();
+  }
+};
+
 /// Whether the conversion knows the layout of a tensor: the channels (if it
 /// has that dimension) are static and contiguous.
 LogicalResult checkTokenMemory(Operation *op, Value memory, int64_t axes);

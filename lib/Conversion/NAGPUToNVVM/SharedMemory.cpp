@@ -17,20 +17,6 @@ using namespace mlir::nagpu;
 
 namespace {
 
-/// Shared tiles are addresses in the window of shared memory: 32-bit integers,
-/// because the swizzle works on their bits.
-struct ConvertAlloc : OpConversionPattern<AllocOp> {
-  using OpConversionPattern::OpConversionPattern;
-
-  LogicalResult
-  matchAndRewrite(AllocOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    ThreadBuilder b(op, rewriter, 1);
-    rewriter.replaceOp(op, getSharedMemory(b, *op.getOffset()));
-    return success();
-  }
-};
-
 struct ConvertSlot : OpConversionPattern<SlotOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -299,7 +285,7 @@ struct ConvertBarrier : OpConversionPattern<BarrierOp> {
 
 void nagpu::populateSharedMemoryPatterns(const TypeConverter &converter,
                                          RewritePatternSet &patterns) {
-  patterns.add<ConvertAlloc, ConvertSlot, ConvertAsyncCopy, ConvertAsyncCommit,
-               ConvertAsyncWait, ConvertBarrier>(converter,
-                                                 patterns.getContext());
+  patterns.add<ConvertPlaced<AllocOp>, ConvertSlot, ConvertAsyncCopy,
+               ConvertAsyncCommit, ConvertAsyncWait, ConvertBarrier>(
+      converter, patterns.getContext());
 }

@@ -161,18 +161,6 @@ struct ConvertAdvance : OpConversionPattern<AdvanceOp> {
 // Mailboxes
 //===----------------------------------------------------------------------===//
 
-struct ConvertMailboxAlloc : OpConversionPattern<MailboxAllocOp> {
-  using OpConversionPattern::OpConversionPattern;
-
-  LogicalResult
-  matchAndRewrite(MailboxAllocOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    ThreadBuilder b(op, rewriter, 1);
-    rewriter.replaceOp(op, getSharedMemory(b, *op.getOffset()));
-    return success();
-  }
-};
-
 /// The address of the words of a slot for a reader.
 Value getMailRow(ThreadBuilder &b, Value box, MailboxType type, Value slot,
                  Value reader) {
@@ -449,8 +437,8 @@ void nagpu::populateTensorMemoryPatterns(const TypeConverter &converter,
                                          RewritePatternSet &patterns) {
   patterns.add<ConvertMBarrierInit, ConvertMBarrierArrive,
                ConvertMBarrierExpectTx, ConvertMBarrierWait, ConvertAdvance,
-               ConvertMailboxAlloc, ConvertMailboxPut, ConvertMailboxGet,
-               ConvertTmaLoad, ConvertTmaStore, ConvertTmaStoreWait,
-               ConvertProxyFence, ConvertNamedBarrier>(converter,
-                                                       patterns.getContext());
+               ConvertPlaced<MailboxAllocOp>, ConvertMailboxPut,
+               ConvertMailboxGet, ConvertTmaLoad, ConvertTmaStore,
+               ConvertTmaStoreWait, ConvertProxyFence, ConvertNamedBarrier>(
+      converter, patterns.getContext());
 }

@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "VerifySize.h"
+
 #include "na/Dialect/NAGPU/IR/NAGPU.h"
 #include "na/Dialect/NAGPU/IR/RegisterBudgets.h"
 
@@ -259,16 +261,6 @@ LogicalResult TmaStoreWaitOp::verify() {
 //===----------------------------------------------------------------------===//
 // Products of a warpgroup
 //===----------------------------------------------------------------------===//
-
-static LogicalResult verifySize(Operation *op, StringRef name, int64_t dim,
-                                StringRef what, int64_t size, int64_t expected,
-                                StringRef other) {
-  if (size == expected)
-    return success();
-  return op->emitOpError() << "'" << name << "' dimension " << dim << " ("
-                           << what << ") is " << size << ", expected "
-                           << expected << " as in '" << other << "'";
-}
 
 /// Checks a fragment of the 64 rows of a warpgroup.
 static LogicalResult verifyWarpgroup(Operation *op, StringRef name,

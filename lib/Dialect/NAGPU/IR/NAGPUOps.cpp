@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "VerifySize.h"
+
 #include "na/Dialect/NAGPU/IR/NAGPU.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -54,17 +56,6 @@ static LogicalResult verifyF32(Operation *op, StringRef name, Type element) {
     return success();
   return op->emitOpError() << "'" << name << "' has element type " << element
                            << ", expected 'f32'";
-}
-
-/// Checks a size against the one of another operand; `what` names it.
-static LogicalResult verifySize(Operation *op, StringRef name, int64_t dim,
-                                StringRef what, int64_t size, int64_t expected,
-                                StringRef other) {
-  if (size == expected)
-    return success();
-  return op->emitOpError() << "'" << name << "' dimension " << dim << " ("
-                           << what << ") is " << size << ", expected "
-                           << expected << " as in '" << other << "'";
 }
 
 /// Row `r` belongs to the same warp in two fragments only if they have the same
@@ -501,10 +492,9 @@ int64_t ScatterOp::getScratchColumns(int64_t keys, Type elementType) {
 /// Checks what a scatter and a gather have in common; the tile `name` has
 /// `rows` of scratch memory.
 template <typename OpTy>
-static LogicalResult verifySlots(OpTy op, StringRef memrefName,
-                                 MemRefType memref, StringRef name,
-                                 SharedType tile, int64_t moreRows,
-                                 int64_t warps) {
+static LogicalResult
+verifySlots(OpTy op, StringRef memrefName, MemRefType memref, StringRef name,
+            SharedType tile, int64_t moreRows, int64_t warps) {
   if (failed(verifyNoRing(op, name, tile)) ||
       failed(verifyNoPanels(op, name, tile)) ||
       failed(verifyElement(op, name, tile.getElementType(),
@@ -512,8 +502,8 @@ static LogicalResult verifySlots(OpTy op, StringRef memrefName,
                            ("that of '" + memrefName + "'").str())))
     return failure();
   if (tile.getSwizzle() == Swizzle::Xor)
-    return op.emitOpError() << "'" << name << "' is " << tile
-                            << ", expected linear or padded";
+    return op.emitOpError()
+           << "'" << name << "' is " << tile << ", expected linear or padded";
   int64_t rank = op.getAt().size();
   if (failed(verifyTokens(op, memrefName, memref, /*channels=*/true, rank,
                           op.getQueryBox(), op.getDilation(), name,
@@ -533,15 +523,15 @@ static LogicalResult verifySlots(OpTy op, StringRef memrefName,
     return op.emitOpError() << "'" << memrefName << "' dimension " << last
                             << " (slots) is " << memref.getDimSize(last)
                             << ", expected " << slots << " (of 'window')";
-  if (failed(verifySize(
-          op, name, 1, "keys and scratch", tile.getColumns(),
-          ScatterOp::getScratchColumns(keys, tile.getElementType()),
-          "key_box")))
+  if (failed(
+          verifySize(op, name, 1, "keys and scratch", tile.getColumns(),
+                     ScatterOp::getScratchColumns(keys, tile.getElementType()),
+                     "key_box")))
     return failure();
   if (int64_t(op.getRanges().size()) != 2 * rank)
-    return op.emitOpError() << "'ranges' has " << op.getRanges().size()
-                            << " entries, expected " << 2 * rank
-                            << " (two per axis)";
+    return op.emitOpError()
+           << "'ranges' has " << op.getRanges().size() << " entries, expected "
+           << 2 * rank << " (two per axis)";
   for (auto [index, value] : llvm::enumerate(op.getRanges())) {
     auto type = cast<FragmentType>(value.getType());
     std::string range = ("ranges[" + Twine(index) + "]").str();

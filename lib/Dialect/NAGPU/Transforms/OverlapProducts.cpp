@@ -80,7 +80,6 @@ private:
   Found findNext(Value position, Slot keys, Slot values, bool pending);
   SmallVector<Value> buildRound(const Found &first, ValueRange carried,
                                 Found &last);
-  void buildScores(IRMapping &mapping);
   Value buildOutput(ValueRange operands, Slot values);
   void freeValues(Slot values);
   Slot freeSkipped(Slot values, Value count);
@@ -359,11 +358,6 @@ Slot ProductOverlapper::freeSkipped(Slot values, Value count) {
   return {loop.getResult(0), loop.getResult(1)};
 }
 
-/// Starts the product of queries and keys; `mapping` has the slot.
-void ProductOverlapper::buildScores(IRMapping &mapping) {
-  cloneAll(step.scores, mapping);
-}
-
 /// Starts the product of weights and values.
 Value ProductOverlapper::buildOutput(ValueRange operands, Slot values) {
   MBarrierWaitOp::create(b, step.valuesFull.getBarrier(), values.index,
@@ -414,7 +408,7 @@ SmallVector<Value> ProductOverlapper::buildRound(const Found &first,
   IRMapping mapping;
   mapSlot(mapping, first.keys);
   mapCarried(mapping, carried);
-  buildScores(mapping);
+  cloneAll(step.scores, mapping);
   Value product = mapping.lookup(step.scoresWait.getValues()[0]);
   mapping.map(step.scoresWait.getResult(0), buildWait(b, 0, product));
   MBarrierArriveOp::create(b, step.keysFree.getBarrier(), first.keys.index);
@@ -454,7 +448,7 @@ SmallVector<Value> ProductOverlapper::buildRound(const Found &first,
     mapSlot(mapping, keys);
     mapCarried(mapping, withAccumulator(pendingRest, Value()));
     mapping.erase(step.loop.getRegionIterArgs()[accumulator]);
-    buildScores(mapping);
+    cloneAll(step.scores, mapping);
     Value scores = mapping.lookup(step.scoresWait.getValues()[0]);
     Value output = buildOutput(pendingOperands, values);
     mapping.map(step.scoresWait.getResult(0), buildWait(b, 1, scores));

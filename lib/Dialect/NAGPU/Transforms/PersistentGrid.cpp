@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "WarpgroupLoop.h"
+
 #include "na/Dialect/NAGPU/IR/NAGPU.h"
 #include "na/Dialect/NAGPU/IR/RegisterBudgets.h"
 #include "na/Dialect/NAGPU/Transforms/Passes.h"
@@ -24,9 +26,6 @@ namespace mlir::nagpu {
 
 using namespace mlir;
 using namespace mlir::nagpu;
-
-/// Warps of a warpgroup, each of which arrives at a barrier for itself.
-static constexpr int64_t warpgroupWarps = 4;
 
 namespace {
 
@@ -157,8 +156,6 @@ void GridShrinker::finish(scf::ForOp items, ValueRange values) {
 void GridShrinker::repeatKeys(Region &region) {
   scf::ForOp loop = findLoop(region);
   b.setInsertionPointToStart(&region.front());
-  SmallVector<Value> inits(loop.getInitArgs().take_back(2));
-  // Constants, of the region or outside; the loop over items comes behind.
   SmallVector<Value> fresh = {arith::ConstantIndexOp::create(b, 0), i32(1)};
   scf::ForOp items = wrap(region, fresh);
   for (Value value : fresh)
@@ -222,6 +219,7 @@ void GridShrinker::run() {
   launch.getGridSizeXMutable().assign(
       arith::MinUIOp::create(b, count, resident).getResult());
   b.setInsertionPoint(roles);
+  // Every warp of a consumer arrives for itself.
   queriesFree = MBarrierInitOp::create(b, queriesFull.getType(), warpgroupWarps,
                                        IntegerAttr());
   for (Region &producer : roles.getProducers()) {

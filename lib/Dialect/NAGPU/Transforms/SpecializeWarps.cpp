@@ -71,7 +71,7 @@ private:
   void buildQueryProducer(Load &load);
   void buildKeyProducer(Load &load, bool posts);
   void buildCopy(Load &load, IRMapping &mapping, Slot slot);
-  void buildPosts(MutableArrayRef<IRMapping> mappings, Slot slot, Value iv);
+  void buildPosts(MutableArrayRef<IRMapping> mappings, Slot slot);
   Value clone(Value value, IRMapping &mapping, Operation *beforeLoop);
   LogicalResult convertConsumers();
   LogicalResult receive(Load &load, Slot slot, bool waited);
@@ -81,7 +81,6 @@ private:
     return arith::ConstantIndexOp::create(b, value);
   }
   Value toI32(Value value);
-  int64_t getGroups() const { return numGroups; }
 
   gpu::LaunchOp launch;
   scf::ForallOp groups;
@@ -287,11 +286,11 @@ RolesOp WarpSpecializer::buildRoles() {
   b.setInsertionPoint(groups);
   b.setLoc(groups.getLoc());
   // Every warp of a consumer arrives for itself.
-  int64_t consumers = getGroups() * warpgroupWarps;
+  int64_t consumers = numGroups * warpgroupWarps;
   for (Load &load : queryLoads) {
     buildMap(load);
-    load.ring = buildRing(load, getGroups());
-    load.full = buildBarrier(getGroups(), 1);
+    load.ring = buildRing(load, numGroups);
+    load.full = buildBarrier(numGroups, 1);
   }
   for (Load &load : loopLoads) {
     buildMap(load);
@@ -304,7 +303,7 @@ RolesOp WarpSpecializer::buildRoles() {
   // Words may be read until the slot of the tile is filled a second time.
   if (words)
     mailbox = MailboxAllocOp::create(
-        b, MailboxType::get(b.getContext(), 2 * stages, getGroups(), words),
+        b, MailboxType::get(b.getContext(), 2 * stages, numGroups, words),
         IntegerAttr());
   auto countBytes = [](ArrayRef<Load> loads) {
     int64_t bytes = 0;
@@ -315,9 +314,9 @@ RolesOp WarpSpecializer::buildRoles() {
   int64_t sharedBytes = countBytes(queryLoads) + countBytes(loopLoads) +
                         ::na::schedule::bookkeepingBytes;
   auto budgets = ::na::schedule::getWarpgroupBudgets(
-      getGroups(), loopLoads.front().getType().getRows(),
+      numGroups, loopLoads.front().getType().getRows(),
       loopLoads.back().getType().getColumns(), sharedBytes);
-  auto op = RolesOp::create(b, budgets.producer, budgets.consumer, getGroups(),
+  auto op = RolesOp::create(b, budgets.producer, budgets.consumer, numGroups,
                             queryLoads.size() + loopLoads.size());
   for (Region &region : op.getProducers())
     region.emplaceBlock();
@@ -360,7 +359,7 @@ void WarpSpecializer::buildCopy(Load &load, IRMapping &mapping, Slot slot) {
 }
 
 void WarpSpecializer::buildQueryProducer(Load &load) {
-  for (int64_t group = 0; group < getGroups(); ++group) {
+  for (int64_t group = 0; group < numGroups; ++group) {
     IRMapping mapping;
     Value index = constant(group);
     mapping.map(groups.getInductionVar(0), index);
@@ -378,8 +377,8 @@ static Value getMailboxSlot(ImplicitLocOpBuilder &b, Slot slot,
   return arith::AddIOp::create(b, slot.index, turn);
 }
 
-void WarpSpecializer::buildPosts(MutableArrayRef<IRMapping> mappings, Slot slot,
-                                 Value iv) {
+void WarpSpecializer::buildPosts(MutableArrayRef<IRMapping> mappings,
+                                 Slot slot) {
   Operation *before = b.getInsertionBlock()->getParentOp();
   Value at = getMailboxSlot(b, slot, stages);
   for (auto [group, mapping] : llvm::enumerate(mappings)) {
@@ -403,7 +402,7 @@ void WarpSpecializer::buildPosts(MutableArrayRef<IRMapping> mappings, Slot slot,
 }
 
 void WarpSpecializer::buildKeyProducer(Load &load, bool posts) {
-  SmallVector<IRMapping> mappings(getGroups());
+  SmallVector<IRMapping> mappings(numGroups);
   for (auto [group, mapping] : llvm::enumerate(mappings))
     mapping.map(groups.getInductionVar(0), constant(group));
   if (!loop)
@@ -424,7 +423,7 @@ void WarpSpecializer::buildKeyProducer(Load &load, bool posts) {
   if (posts) {
     Value one = arith::ConstantOp::create(b, b.getI32IntegerAttr(1));
     Value phase = arith::XOrIOp::create(b, slot.parity, one);
-    buildPosts(mappings, {slot.index, phase}, iv);
+    buildPosts(mappings, {slot.index, phase});
   }
   buildCopy(load, mappings[0], slot);
   auto next = AdvanceOp::create(b, slot.index, slot.parity, stages);
