@@ -293,6 +293,8 @@ FragmentLayout::Position FragmentLayout::getPosition(int64_t index,
   case Role::Row:
   case Role::PartialRow:
     return {8 * index, 0};
+  case Role::Column:
+    return {0, 8 * (index / 2) + index % 2};
   }
   llvm_unreachable("unknown role");
 }
@@ -303,6 +305,8 @@ Value FragmentLayout::getWarpRow(ThreadBuilder &b) const {
 }
 
 Value FragmentLayout::getThreadRow(ThreadBuilder &b) const {
+  if (type.getRole() == Role::Column)
+    return b.constant(0);
   if (type.getRole() != Role::Rhs)
     return b.add(getWarpRow(b), b.group());
   Value t = b.threadInGroup();
@@ -318,6 +322,7 @@ Value FragmentLayout::getThreadColumn(ThreadBuilder &b) const {
       return b.threadInGroup();
     [[fallthrough]];
   case Role::Accumulator:
+  case Role::Column:
     return b.mul(b.threadInGroup(), 2);
   case Role::Row:
   case Role::PartialRow:

@@ -119,12 +119,13 @@ static LogicalResult verifyPerAxis(Operation *op, StringRef name,
 }
 
 /// Checks a box of tokens of `memref`, [B, X.., H] and `[, D]` if `channels`,
-/// and that its rows are those of the tile `name`.
+/// and that its tokens are those of the tile `name`, in its dimension `dim`.
 static LogicalResult verifyTokens(Operation *op, StringRef memrefName,
                                   MemRefType memref, bool channels,
                                   int64_t rank, ArrayRef<int64_t> box,
                                   ArrayRef<int64_t> dilation, StringRef name,
-                                  int64_t rows, int64_t columns) {
+                                  int64_t rows, int64_t columns,
+                                  int64_t dim = 0) {
   if (rank < 1 || rank > 3)
     return op->emitOpError()
            << "'at' has " << rank << " entries, expected 1 to 3 (one per axis)";
@@ -149,7 +150,8 @@ static LogicalResult verifyTokens(Operation *op, StringRef memrefName,
                                   "count";
   if (lanes != rows)
     return op->emitOpError() << "'box' has " << lanes << " tokens, expected "
-                             << rows << " (dimension 0 of '" << name << "')";
+                             << rows << " (dimension " << dim << " of '"
+                             << name << "')";
   int64_t last = memref.getRank() - 1;
   if (channels && !memref.isDynamicDim(last) &&
       memref.getDimSize(last) > columns)
@@ -201,15 +203,38 @@ LogicalResult SlotOp::verify() {
   return success();
 }
 
+bool AsyncCopyOp::isVector() {
+  return cast<MemRefType>(getSource().getType()).getRank() ==
+         int64_t(getAt().size()) + 2;
+}
+
+/// Checks a tile that holds a value for each token, and no channels.
+static LogicalResult verifyVector(AsyncCopyOp op) {
+  SharedType dest = op.getDest().getType();
+  if (failed(verifyNoPanels(op, "dest", dest)) ||
+      failed(verifyF32(op, "dest", dest.getElementType())))
+    return failure();
+  if (dest.getRows() != 1)
+    return op.emitOpError() << "'dest' has " << dest.getRows()
+                            << " rows, expected 1 for a 'source' [B, X.., H] "
+                               "without channels";
+  return verifyTokens(op, "source", cast<MemRefType>(op.getSource().getType()),
+                      /*channels=*/false, op.getAt().size(), op.getBox(),
+                      op.getDilation(), "dest", dest.getColumns(), 1, /*dim=*/1);
+}
+
 LogicalResult AsyncCopyOp::verify() {
   auto source = cast<MemRefType>(getSource().getType());
   SharedType dest = getDest().getType();
   if (failed(verifyNoRing(*this, "dest", dest)) ||
       failed(verifyElement(*this, "dest", dest.getElementType(),
-                           source.getElementType(), "that of 'source'")) ||
-      failed(verifyTokens(*this, "source", source, /*channels=*/true,
-                          getAt().size(), getBox(), getDilation(), "dest",
-                          dest.getRows(), dest.getColumns())))
+                           source.getElementType(), "that of 'source'")))
+    return failure();
+  if (isVector() ? failed(verifyVector(*this))
+                 : failed(verifyTokens(*this, "source", source,
+                                       /*channels=*/true, getAt().size(),
+                                       getBox(), getDilation(), "dest",
+                                       dest.getRows(), dest.getColumns())))
     return failure();
   // The TMA would fill columns beyond the head's with those of the next head.
   int64_t last = source.getRank() - 1;
@@ -381,6 +406,23 @@ LogicalResult ExtractOp::verify() {
       failed(verifySlice(*this, "column", getColumn(), result.getColumns(),
                          source.getColumns(), "source",
                          productDepth(source.getElementType()))));
+}
+
+LogicalResult LdVectorOp::verify() {
+  SharedType source = getSource().getType();
+  FragmentType result = getResult().getType();
+  if (failed(verifyNoRing(*this, "source", source)) ||
+      failed(verifyNoPanels(*this, "source", source)) ||
+      failed(verifyF32(*this, "source", source.getElementType())) ||
+      failed(verifyRole(*this, "result", result, {Role::Row, Role::Column})) ||
+      failed(verifyF32(*this, "result", result.getElementType())))
+    return failure();
+  if (source.getRows() != 1)
+    return emitOpError() << "'source' has " << source.getRows()
+                         << " rows, expected 1";
+  return verifySize(*this, "result", 0,
+                    result.isRowLike() ? "rows" : "columns",
+                    result.getShape().front(), source.getColumns(), "source");
 }
 
 LogicalResult ConvertOp::verify() {
@@ -584,15 +626,16 @@ FragmentType MapOp::getIterationType() {
   if (getOver())
     return dyn_cast<FragmentType>(*getOver());
   for (Value input : getInputs())
-    if (!cast<FragmentType>(input.getType()).isRowLike())
-      return cast<FragmentType>(input.getType());
+    if (auto type = cast<FragmentType>(input.getType());
+        type.getShape().size() > 1)
+      return type;
   if (getInputs().empty())
     return {};
   return cast<FragmentType>(getInputs().front().getType());
 }
 
 /// Checks that the elements of `type` lie where those of `iteration` lie, or,
-/// if `broadcasts`, that it has one for each row.
+/// if `broadcasts`, that it has one for each row or column.
 static LogicalResult verifyPlaces(Operation *op, const Twine &name,
                                   FragmentType type, FragmentType iteration,
                                   bool broadcasts) {
@@ -605,6 +648,9 @@ static LogicalResult verifyPlaces(Operation *op, const Twine &name,
     if (broadcasts && type.getRole() == Role::Row)
       return iteration.getRole() != Role::Rhs &&
              type.getRows() == iteration.getRows();
+    if (broadcasts && type.getRole() == Role::Column &&
+        iteration.getRole() == Role::Accumulator)
+      return type.getColumns() == iteration.getColumns();
     // Where an operand's elements lie depends on their width.
     return type.getRole() == iteration.getRole() &&
            type.getShape() == iteration.getShape() &&
@@ -617,8 +663,11 @@ static LogicalResult verifyPlaces(Operation *op, const Twine &name,
   InFlightDiagnostic diag = op->emitOpError()
                             << name << " is " << type << ", expected "
                             << "the shape, role and warps of " << iteration;
-  if (broadcasts && !iteration.isRowLike() && iteration.getRole() != Role::Rhs)
+  if (broadcasts && iteration.getShape().size() > 1 &&
+      iteration.getRole() != Role::Rhs)
     diag << ", or a row of its rows and warps";
+  if (broadcasts && iteration.getRole() == Role::Accumulator)
+    diag << ", or a column of its columns and warps";
   return diag;
 }
 
@@ -774,6 +823,9 @@ LogicalResult IndexOp::verify() {
     return emitOpError() << "'dim' is " << dim
                          << ", expected 0 (row) or 1 (column)";
   FragmentType type = cast<MapOp>((*this)->getParentOp()).getIterationType();
+  if (type && dim == 0 && type.getRole() == Role::Column)
+    return emitOpError() << "'dim' is 0, expected 1: " << type
+                         << " has no rows";
   if (dim == 0 || !type)
     return success();
   if (type.isRowLike())

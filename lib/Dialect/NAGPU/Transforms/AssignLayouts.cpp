@@ -286,6 +286,25 @@ LogicalResult LayoutAssigner::convertIf(scf::IfOp branch) {
 // Loads and stores
 //===----------------------------------------------------------------------===//
 
+SharedType LayoutAssigner::getSharedType(na::TileLoadOp op,
+                                         RankedTensorType tensor) {
+  auto emitError = [&] { return op.emitError("nagpu-assign-layouts: "); };
+  Type elementType = tensor.getElementType();
+  if (tensor.getRank() == 1)
+    return SharedType::getChecked(emitError, b.getContext(),
+                                  {1, tensor.getDimSize(0)}, elementType,
+                                  Swizzle::Linear);
+  int64_t shape[] = {tensor.getDimSize(0), padColumns(tensor.getDimSize(1))};
+  if (warpgroups && shape[1] != tensor.getDimSize(1)) {
+    emitError() << "a tile of " << tensor.getDimSize(1)
+                << " channels for a warpgroup, expected a multiple of 16";
+    return {};
+  }
+  return SharedType::getChecked(
+      emitError, b.getContext(), ArrayRef(shape), elementType,
+      warpgroups ? getPanels(elementType, shape[1]) : Swizzle::Linear);
+}
+
 LogicalResult LayoutAssigner::convertLoad(na::TileLoadOp op) {
   auto tensor = dyn_cast<RankedTensorType>(op.getInit().getType());
   Type elementType =
@@ -301,15 +320,7 @@ LogicalResult LayoutAssigner::convertLoad(na::TileLoadOp op) {
     return op.emitError("nagpu-assign-layouts: a tile of ")
            << tensor.getDimSize(0)
            << " tokens; matrix instructions need a multiple of 16";
-  auto emitError = [&] { return op.emitError("nagpu-assign-layouts: "); };
-  int64_t shape[] = {tensor.getDimSize(0), padColumns(tensor.getDimSize(1))};
-  if (warpgroups && shape[1] != tensor.getDimSize(1))
-    return emitError() << "a tile of " << tensor.getDimSize(1)
-                       << " channels for a warpgroup, expected a multiple of "
-                          "16";
-  auto type = SharedType::getChecked(
-      emitError, b.getContext(), ArrayRef(shape), elementType,
-      warpgroups ? getPanels(elementType, shape[1]) : Swizzle::Linear);
+  SharedType type = getSharedType(op, tensor);
   if (!type)
     return failure();
   Value slot;
@@ -528,16 +539,21 @@ LogicalResult LayoutAssigner::convertElementwise(linalg::GenericOp op) {
     BlockArgument arg = body->getArgument(operand.getOperandNumber());
     if (arg.use_empty())
       continue;
-    Value value = isa<TensorType>(operand.get().getType())
-                      ? fragment(operand.get())
-                      : Value();
     AffineMap map = op.getMatchingIndexingMap(&operand);
-    bool broadcast = map.getNumDims() == 2 && map.getNumResults() == 1 &&
-                     map.getResult(0) == b.getAffineDimExpr(0);
-    if (!value || !(map.isIdentity() || broadcast))
+    auto type = dyn_cast<RankedTensorType>(operand.get().getType());
+    Value value;
+    if (type && type.getRank() == 1 && map.isProjectedPermutation())
+      value = vectorFragment(operand.get(),
+                             map.getResult(0) == b.getAffineDimExpr(0)
+                                 ? Role::Row
+                                 : Role::Column);
+    else if (type && map.isIdentity())
+      value = fragment(operand.get());
+    if (!value)
       return op.emitError("nagpu-assign-layouts: operand ")
              << operand.getOperandNumber()
-             << " is no computed tile of the form [queries, n] or [queries]";
+             << " is no computed tile [rows, columns], and no computed or "
+                "loaded [rows] or loaded [columns]";
     inputs.push_back(value);
     positions.push_back(operand.getOperandNumber());
   }
@@ -583,6 +599,34 @@ LogicalResult LayoutAssigner::convertElementwise(linalg::GenericOp op) {
   for (auto [old, value] : llvm::zip_equal(op.getResults(), results))
     fragments[old] = value;
   return success();
+}
+
+Value LayoutAssigner::vectorFragment(Value tensor, Role role) {
+  if (Value computed = fragment(tensor))
+    return cast<FragmentType>(computed.getType()).getRole() == role ? computed
+                                                                    : Value();
+  Value tile = tiles.lookup(tensor);
+  if (!tile)
+    return {};
+  auto load = [&] {
+    int64_t size = cast<SharedType>(tile.getType()).getColumns();
+    return LdVectorOp::create(b,
+                              FragmentType::get(b.getContext(), {size},
+                                                b.getF32Type(), role, warps),
+                              tile);
+  };
+  // Few registers, but columns are many: those are loaded where they are used.
+  bool invariant =
+      !loops.empty() && tile.getParentRegion() == &launch.getBody();
+  if (role == Role::Column || !invariant)
+    return load();
+  SmallVector<Value> &rows = resident[tile];
+  if (rows.empty()) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointAfterValue(tile);
+    rows.push_back(load());
+  }
+  return rows.front();
 }
 
 /// The combiner of a reduction whose body is one sum or maximum of the element

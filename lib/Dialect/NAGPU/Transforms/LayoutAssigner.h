@@ -51,6 +51,8 @@ private:
   LogicalResult convertIf(scf::IfOp branch);
   LogicalResult convertYield(Operation *yield, TypeRange types);
   LogicalResult convertLoad(na::TileLoadOp op);
+  /// The type of the shared tile for what a load reads; null after an error.
+  SharedType getSharedType(na::TileLoadOp op, RankedTensorType tensor);
   LogicalResult convertStore(na::TileStoreOp op);
   LogicalResult convertFill(linalg::FillOp op);
   LogicalResult convertContract(linalg::ContractOp op);
@@ -90,6 +92,9 @@ private:
     return llvm::map_to_vector(values, [&](Value v) { return scalar(v); });
   }
   Value fragment(Value tensor) { return fragments.lookup(tensor); }
+  /// A loaded or computed vector of a value for each row, or each column; null
+  /// if there is none.
+  Value vectorFragment(Value tensor, Role role);
   /// Columns of tiles are multiples of the depth of a 16-bit product, and all
   /// alike: channels are rows of one product and columns of the next one.
   static int64_t padColumns(int64_t columns) {

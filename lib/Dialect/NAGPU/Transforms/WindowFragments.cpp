@@ -52,10 +52,13 @@ LogicalResult LayoutAssigner::convertWindows(mlir::na::TileWindowsOp op) {
     return failure();
   SmallVector<Value> at = scalars(op.getAt()), sizes = scalars(op.getSizes());
   // Where a window ends follows from where it begins, unless it is causal: one
-  // register a row less over the loop.
-  ArrayRef<bool> causal = op.getWindow().getCausal();
-  SmallVector<FragmentType> types(causal.size() + llvm::count(causal, true),
-                                  type);
+  // register a row less over the loop. The queries that see a key are not
+  // equally many for all keys.
+  bool inverse = op.getInverse();
+  auto needsEnd = llvm::map_to_vector(op.getWindow().getCausal(),
+                                      [&](bool c) { return c || inverse; });
+  SmallVector<FragmentType> types(
+      needsEnd.size() + llvm::count(needsEnd, true), type);
   SmallVector<Value> bounds = buildMap(
       b, {}, types, {},
       [&](ImplicitLocOpBuilder &b, ValueRange) -> SmallVector<Value> {
@@ -67,24 +70,26 @@ LogicalResult LayoutAssigner::convertWindows(mlir::na::TileWindowsOp op) {
           IndexValue first(b, b.getLoc(), at[axis], /*nonNegative=*/true);
           IndexValue digit(b, b.getLoc(), toIndex(b, digits[axis]),
                            /*nonNegative=*/true);
-          // Lanes beyond the class take its last query.
+          // Lanes beyond the class take its last one.
           IndexValue position = minV(first + digit, size - 1);
           position = IndexValue(b, b.getLoc(), position.getFoldResult(),
                                 /*nonNegative=*/true);
-          auto range = ::na::window::keyRange(op.getWindow().getAxis(axis),
-                                              size, position);
+          auto windowAxis = op.getWindow().getAxis(axis);
+          auto range =
+              inverse ? ::na::window::queryRange(windowAxis, size, position)
+                      : ::na::window::keyRange(windowAxis, size, position);
           bounds.push_back(toI32(b, range.begin.getValue()));
-          if (causal[axis])
+          if (needsEnd[axis])
             bounds.push_back(toI32(b, range.end.getValue()));
         }
         return bounds;
       });
   ArrayRef<Value> rest = bounds;
   SmallVector<WindowBounds> &axes = windowRanges[op.getResult()];
-  for (auto [isCausal, size] :
-       llvm::zip_equal(causal, op.getWindow().getSize())) {
-    axes.push_back({rest.front(), isCausal ? rest[1] : Value(), size});
-    rest = rest.drop_front(isCausal ? 2 : 1);
+  for (auto [hasEnd, size] :
+       llvm::zip_equal(needsEnd, op.getWindow().getSize())) {
+    axes.push_back({rest.front(), hasEnd ? rest[1] : Value(), size});
+    rest = rest.drop_front(hasEnd ? 2 : 1);
   }
   return success();
 }
@@ -178,9 +183,8 @@ LogicalResult LayoutAssigner::convertMask(mlir::na::TileMaskOp op) {
 
 LogicalResult LayoutAssigner::convertBias(mlir::na::TileBiasOp op) {
   Value scores = fragment(op.getInit());
-  if (!scores || op.getKeyMajor())
-    return op.emitError(
-        "nagpu-assign-layouts: expected scores [queries, keys]");
+  if (!scores)
+    return op.emitError("nagpu-assign-layouts: expected computed scores");
   auto type = cast<FragmentType>(scores.getType());
   SmallVector<Value> queryAt = scalars(op.getQueryAt()),
                      keyAt = scalars(op.getKeyAt());
@@ -188,17 +192,18 @@ LogicalResult LayoutAssigner::convertBias(mlir::na::TileBiasOp op) {
   fragments[op.getResult()] = buildMap(
       b, {scores}, {type}, {},
       [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
-        SmallVector<Value> rows =
-            buildDigits(b, IndexOp::create(b, 0), op.getQueryBox());
-        SmallVector<Value> columns =
-            buildDigits(b, IndexOp::create(b, 1), op.getKeyBox());
+        bool keyMajor = op.getKeyMajor();
+        SmallVector<Value> queries =
+            buildDigits(b, IndexOp::create(b, keyMajor), op.getQueryBox());
+        SmallVector<Value> keys =
+            buildDigits(b, IndexOp::create(b, !keyMajor), op.getKeyBox());
         SmallVector<Value> indices = {head};
         for (int64_t axis = 0; axis < op.getWindow().getRank(); ++axis) {
           int64_t size = op.getWindow().getSize()[axis];
           Value origin = arith::SubIOp::create(b, toI32(b, keyAt[axis]),
                                                toI32(b, queryAt[axis]));
           origin = arith::AddIOp::create(b, origin, constant(b, size - 1));
-          Value offset = arith::SubIOp::create(b, columns[axis], rows[axis]);
+          Value offset = arith::SubIOp::create(b, keys[axis], queries[axis]);
           Value entry = arith::AddIOp::create(b, origin, offset);
           // What is outside the table is read at its end, and masked later.
           Value last = constant(b, 2 * size - 2);
