@@ -123,14 +123,18 @@ LogicalResult TileLoadOp::verify() {
   int64_t rank = getAt().size(), lanes = 0;
   if (failed(verifyAxes(op, rank)))
     return failure();
-  if (source.getRank() != rank + 3)
+  bool hasChannels = source.getRank() == rank + 3;
+  if (!hasChannels && source.getRank() != rank + 2)
     return emitOpError() << "'source' has rank " << source.getRank()
-                         << ", expected " << rank + 3 << ", [B, X.., H, D]";
+                         << ", expected " << rank + 2 << ", [B, X.., H], or "
+                         << rank + 3 << ", [B, X.., H, D]";
   if (failed(verifyTileResult(op, getInit())) ||
       failed(verifyBox(op, "box", getBox(), rank, &lanes)) ||
       failed(verifyBox(op, "dilation", getDilation(), rank)) ||
       failed(verifyTileElement(op, tile, source, /*loads=*/true)))
     return failure();
+  if (!hasChannels)
+    return verifyTileShape(op, "init", tile, {lanes});
   return verifyTileShape(
       op, "init", tile,
       tileShape(lanes, source.getShape().back(), getTransposed()));
