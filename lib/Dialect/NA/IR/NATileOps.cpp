@@ -12,10 +12,6 @@ using namespace mlir;
 using namespace mlir::na;
 using namespace mlir::na::detail;
 
-static ShapedType shaped(Value value) {
-  return cast<ShapedType>(value.getType());
-}
-
 /// A tile has a result exactly if it is a tensor.
 static LogicalResult verifyTileResult(Operation *op, Value init) {
   bool tensor = isa<TensorType>(init.getType());
