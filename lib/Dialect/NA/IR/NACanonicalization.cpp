@@ -271,3 +271,23 @@ LogicalResult AVOp::fold(FoldAdaptor, SmallVectorImpl<OpFoldResult> &) {
 LogicalResult MergeOp::fold(FoldAdaptor, SmallVectorImpl<OpFoldResult> &) {
   return foldCasts(getOperation());
 }
+LogicalResult AttentionGradOp::fold(FoldAdaptor,
+                                    SmallVectorImpl<OpFoldResult> &) {
+  return foldCasts(getOperation());
+}
+LogicalResult AttentionDQOp::fold(FoldAdaptor,
+                                  SmallVectorImpl<OpFoldResult> &) {
+  return foldCasts(getOperation());
+}
+LogicalResult AttentionDKVOp::fold(FoldAdaptor,
+                                   SmallVectorImpl<OpFoldResult> &) {
+  return foldCasts(getOperation());
+}
+LogicalResult AttentionDAdditionalOp::fold(FoldAdaptor,
+                                           SmallVectorImpl<OpFoldResult> &) {
+  return foldCasts(getOperation());
+}
+LogicalResult AttentionDBiasOp::fold(FoldAdaptor,
+                                     SmallVectorImpl<OpFoldResult> &) {
+  return foldCasts(getOperation());
+}

@@ -51,6 +51,21 @@ void AVOp::getEffects(Effects &effects) {
 void MergeOp::getEffects(Effects &effects) {
   getDestinationStyleEffects(getOperation(), effects);
 }
+void AttentionGradOp::getEffects(Effects &effects) {
+  getDestinationStyleEffects(getOperation(), effects);
+}
+void AttentionDQOp::getEffects(Effects &effects) {
+  getDestinationStyleEffects(getOperation(), effects);
+}
+void AttentionDKVOp::getEffects(Effects &effects) {
+  getDestinationStyleEffects(getOperation(), effects);
+}
+void AttentionDAdditionalOp::getEffects(Effects &effects) {
+  getDestinationStyleEffects(getOperation(), effects);
+}
+void AttentionDBiasOp::getEffects(Effects &effects) {
+  getDestinationStyleEffects(getOperation(), effects);
+}
 void TileLoadOp::getEffects(Effects &effects) {
   getDestinationStyleEffects(getOperation(), effects);
 }
@@ -159,4 +174,63 @@ LogicalResult MergeOp::reifyResultShapes(OpBuilder &builder,
   reifyOutputAndLse(builder, getOperation(), getOutputs().front(),
                     getOutputs().front(), shapes);
   return success();
+}
+
+/// The sizes of gradients, which are those of their operands.
+static LogicalResult reifyGradients(OpBuilder &builder, Operation *op,
+                                    ArrayRef<std::pair<Value, Value>> gradients,
+                                    ReifiedRankedShapedTypeDims &shapes) {
+  unsigned next = 0;
+  for (auto [destination, operand] : gradients) {
+    if (!destination || next == op->getNumResults())
+      continue;
+    SmallVector<DimSource> dims = leadingDims(operand);
+    dims.emplace_back(operand, lastDim(operand));
+    shapes.push_back(reify(builder, op->getResult(next++), dims));
+  }
+  return success();
+}
+
+LogicalResult
+AttentionGradOp::reifyResultShapes(OpBuilder &builder,
+                                   ReifiedRankedShapedTypeDims &shapes) {
+  return reifyGradients(builder, getOperation(),
+                        {{getQueryGrad(), getQuery()},
+                         {getKeyGrad(), getKey()},
+                         {getValueGrad(), getValue()},
+                         {getBiasGrad(), getBias()},
+                         {getAdditionalKeyGrad(), getAdditionalKey()},
+                         {getAdditionalValueGrad(), getAdditionalValue()}},
+                        shapes);
+}
+
+LogicalResult
+AttentionDQOp::reifyResultShapes(OpBuilder &builder,
+                                 ReifiedRankedShapedTypeDims &shapes) {
+  return reifyGradients(builder, getOperation(), {{getQueryGrad(), getQuery()}},
+                        shapes);
+}
+
+LogicalResult
+AttentionDKVOp::reifyResultShapes(OpBuilder &builder,
+                                  ReifiedRankedShapedTypeDims &shapes) {
+  return reifyGradients(
+      builder, getOperation(),
+      {{getKeyGrad(), getKey()}, {getValueGrad(), getValue()}}, shapes);
+}
+
+LogicalResult
+AttentionDAdditionalOp::reifyResultShapes(OpBuilder &builder,
+                                          ReifiedRankedShapedTypeDims &shapes) {
+  return reifyGradients(builder, getOperation(),
+                        {{getAdditionalKeyGrad(), getAdditionalKey()},
+                         {getAdditionalValueGrad(), getAdditionalValue()}},
+                        shapes);
+}
+
+LogicalResult
+AttentionDBiasOp::reifyResultShapes(OpBuilder &builder,
+                                    ReifiedRankedShapedTypeDims &shapes) {
+  return reifyGradients(builder, getOperation(), {{getBiasGrad(), getBias()}},
+                        shapes);
 }

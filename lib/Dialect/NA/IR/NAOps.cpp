@@ -11,59 +11,9 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
-#include <cmath>
-
 using namespace mlir;
 using namespace mlir::na;
 using namespace mlir::na::detail;
-
-static ShapedType shaped(Value value) {
-  return cast<ShapedType>(value.getType());
-}
-
-/// The types of the results that `destinations` call for.
-static SmallVector<Type> resultTypes(ValueRange destinations) {
-  SmallVector<Type> types;
-  for (Value value : destinations)
-    if (value && isa<RankedTensorType>(value.getType()))
-      types.push_back(value.getType());
-  return types;
-}
-
-static std::optional<double> scaleValue(std::optional<APFloat> scale,
-                                        ShapedType query) {
-  if (scale)
-    return scale->convertToDouble();
-  int64_t headDim = query.getShape().back();
-  if (ShapedType::isDynamic(headDim))
-    return std::nullopt;
-  return 1.0 / std::sqrt(static_cast<double>(headDim));
-}
-
-static LogicalResult verifyScale(Operation *op, std::optional<APFloat> scale) {
-  if (!scale || scale->isFinite())
-    return success();
-  return op->emitOpError() << "'scale' is not finite";
-}
-
-/// A last dimension (head dim or value dim) of 0 leaves nothing to attend with.
-static LogicalResult verifyChannels(Operation *op, ArrayRef<Named> operands) {
-  for (Named operand : operands)
-    if (operand.type.getShape().back() == 0)
-      return op->emitOpError() << "'" << operand.name << "' dimension "
-                               << operand.type.getRank() - 1
-                               << " (channels) is 0, expected at least 1";
-  return success();
-}
-
-static LogicalResult verifySchedule(Operation *op, ScheduleAttr schedule,
-                                    WindowAttr window) {
-  if (!schedule || int64_t(schedule.getQueryTile().size()) == window.getRank())
-    return success();
-  return op->emitOpError() << "'schedule' is for "
-                           << schedule.getQueryTile().size()
-                           << " axes, expected " << window.getRank();
-}
 
 //===----------------------------------------------------------------------===//
 // AttentionOp
@@ -118,80 +68,17 @@ void AttentionOp::build(OpBuilder &builder, OperationState &state, Value query,
 }
 
 LogicalResult AttentionOp::verify() {
-  Operation *op = getOperation();
-  int64_t rank = getSpatialRank();
-  Named query{"query", shaped(getQuery())}, key{"key", shaped(getKey())};
-  Named value{"value", shaped(getValue())};
-  Named output{"output", shaped(getOutput())};
-  Type element = query.type.getElementType();
-  if (failed(verifyDestinationStyle(op)) ||
-      failed(verifyRank(op, query, rank + 3, "[B, X.., Hq, D]")) ||
-      failed(verifyRank(op, key, rank + 3, "[B, X.., Hkv, D]")) ||
-      failed(verifyRank(op, value, rank + 3, "[B, X.., Hkv, Dv]")) ||
-      failed(verifyRank(op, output, rank + 3, "[B, X.., Hq, Dv]")))
-    return failure();
-  if (failed(verifyElementType(op, key, element, "the query's")) ||
-      failed(verifyElementType(op, value, element, "the query's")) ||
-      failed(verifyElementType(op, output, element, "the query's")))
-    return failure();
-  SmallVector<Named> tokens = {query, key, value, output};
-  SmallVector<DimOf> queryHeads = {{query, rank + 1}, {output, rank + 1}};
-  if (getLse()) {
-    Named lse{"lse", shaped(getLse())};
-    if (failed(verifyRank(op, lse, rank + 2, "[B, X.., Hq]")) ||
-        failed(verifyElementType(op, lse, accumulatorType(element),
-                                 "f32, or f64 for f64 queries")))
-      return failure();
-    tokens.push_back(lse);
-    queryHeads.push_back({lse, rank + 1});
-  }
-  if (failed(verifySameTokens(op, tokens, rank)) ||
-      failed(
-          verifyHeads(op, queryHeads, {{key, rank + 1}, {value, rank + 1}})) ||
-      failed(verifySameDims(op, "head dim",
-                            {{query, rank + 2}, {key, rank + 2}})) ||
-      failed(verifySameDims(op, "value dim",
-                            {{value, rank + 2}, {output, rank + 2}})) ||
-      failed(verifyChannels(op, {query, key, value, output})) ||
-      failed(verifyWindowFits(op, getWindow(), {query, key, value, output})) ||
-      failed(verifyScale(op, getScale())) ||
-      failed(verifySchedule(op, getScheduleAttr(), getWindow())))
-    return failure();
-  if (getBias() &&
-      failed(verifyBias(op, {"bias", shaped(getBias())}, query, getWindow())))
-    return failure();
-  if (!getAdditionalKey() != !getAdditionalValue())
-    return emitOpError() << "has '"
-                         << (getAdditionalKey() ? "additional_key"
-                                                : "additional_value")
-                         << "' alone, expected both of 'additional_key' and "
-                            "'additional_value' or neither";
-  if (!getAdditionalKey())
-    return success();
-  Named extraKey{"additional_key", shaped(getAdditionalKey())};
-  Named extraValue{"additional_value", shaped(getAdditionalValue())};
-  if (failed(verifyRank(op, extraKey, 4, "[B, T, Hkv, D]")) ||
-      failed(verifyRank(op, extraValue, 4, "[B, T, Hkv, Dv]")) ||
-      failed(verifyElementType(op, extraKey, element, "the query's")) ||
-      failed(verifyElementType(op, extraValue, element, "the query's")))
-    return failure();
-  if (failed(verifySameDims(
-          op, "batch",
-          {{query, 0}, {key, 0}, {extraKey, 0}, {extraValue, 0}})) ||
-      failed(verifySameDims(op, "tokens", {{extraKey, 1}, {extraValue, 1}})) ||
-      failed(verifySameDims(op, "heads",
-                            {{key, rank + 1},
-                             {value, rank + 1},
-                             {extraKey, 2},
-                             {extraValue, 2}})) ||
-      failed(verifySameDims(
-          op, "head dim",
-          {{query, rank + 2}, {key, rank + 2}, {extraKey, 3}})) ||
-      failed(verifySameDims(
-          op, "value dim",
-          {{value, rank + 2}, {output, rank + 2}, {extraValue, 3}})))
-    return failure();
-  return success();
+  AttentionOperands operands(getOperation(), getQuery(), getKey(), getValue());
+  operands.outputs.push_back({"output", shaped(getOutput())});
+  if (getLse())
+    operands.statistics.push_back({"lse", shaped(getLse())});
+  operands.bias = getBias();
+  operands.additionalKey = getAdditionalKey();
+  operands.additionalValue = getAdditionalValue();
+  operands.window = getWindow();
+  operands.scale = getScale();
+  operands.schedule = getScheduleAttr();
+  return verifyAttention(operands);
 }
 
 //===----------------------------------------------------------------------===//
@@ -233,7 +120,7 @@ LogicalResult QKOp::verify() {
       failed(verifyWindowFits(op, getWindow(), {query, key, scores})) ||
       failed(verifySlotCount(op, scores, getWindow())) ||
       failed(verifyScale(op, getScale())) ||
-      failed(verifySchedule(op, getScheduleAttr(), getWindow())))
+      failed(verifySchedule(op, getScheduleAttr(), rank)))
     return failure();
   if (getBias())
     return verifyBias(op, {"bias", shaped(getBias())}, query, getWindow());
@@ -273,7 +160,7 @@ LogicalResult AVOp::verify() {
       failed(verifyChannels(op, {value, output})) ||
       failed(verifyWindowFits(op, getWindow(), {value, weights, output})) ||
       failed(verifySlotCount(op, weights, getWindow())) ||
-      failed(verifySchedule(op, getScheduleAttr(), getWindow())))
+      failed(verifySchedule(op, getScheduleAttr(), rank)))
     return failure();
   return success();
 }

@@ -44,7 +44,7 @@ public:
         valueTile(form.getValueTile(valueDim)),
         warpgroups(getWarpgroups(*op.getSchedule(), grid)),
         rows(warpgroups ? warpgroups->getRows() : grid),
-        softmax(form, rows.getNumQueries(), valueTile) {}
+        softmax(form, rows.getNumRows(), valueTile) {}
 
   void run(RewriterBase &rewriter);
 
@@ -120,37 +120,38 @@ void AttentionTiler::buildBody(ImplicitLocOpBuilder &b, const GridPoint &at,
 
   Value ranges;
   if (!grid.getCutAxes().empty())
-    ranges = buildKeyRanges(b, rows, at.axes);
+    ranges = buildRanges(b, rows, at.axes);
   Value allValues = buildChunk(b, at, op.getValue());
 
   SoftmaxState initial = softmax.buildInitial(b);
   ArrayRef<int64_t> dilation = op.getWindow().getDilation();
-  auto buildStep = [&](OpBuilder &builder, const KeyTile &tile,
+  auto buildStep = [&](OpBuilder &builder, const ColumnTile &tile,
                        ValueRange state) {
     ImplicitLocOpBuilder b(op.getLoc(), builder);
     auto load = [&](Value source) {
       return buildTileLoad(b, form.getOperandType(source), source, at.batch,
-                           keyHead, tile.coordinates, grid.getKeyTile(),
+                           keyHead, tile.coordinates, grid.getColumnTile(),
                            dilation, /*transposed=*/false);
     };
     Value scores = buildScores(b, form, load(op.getKey()), query);
     if (op.getBias())
       scores = buildBias(b, form, rows, scores, op.getBias(), at.head, at.axes,
                          tile);
-    for (const KeyTile::Mask &mask : tile.masks)
-      scores = TileMaskOp::create(
-                   b, scores.getType(), scores, ranges, tile.positions,
-                   mask.inside, grid.getKeyTile(), mask.axes, form.isKeyMajor())
-                   .getResult();
+    for (const ColumnTile::Mask &mask : tile.masks)
+      scores =
+          TileMaskOp::create(b, scores.getType(), scores, ranges,
+                             tile.positions, mask.inside, grid.getColumnTile(),
+                             mask.axes, form.isColumnMajor())
+              .getResult();
     return softmax
         .buildStep(b, scores, load(allValues), SoftmaxState::get(state))
         .getValues();
   };
   SmallVector<Value> final =
-      warpgroup ? warpgroups->buildKeyLoop(b, b.getLoc(), *warpgroup,
-                                           initial.getValues(), buildStep)
-                : grid.buildKeyLoop(b, b.getLoc(), at.axes, initial.getValues(),
-                                    buildStep);
+      warpgroup ? warpgroups->buildColumnLoop(b, b.getLoc(), *warpgroup,
+                                              initial.getValues(), buildStep)
+                : grid.buildColumnLoop(b, b.getLoc(), at.axes,
+                                       initial.getValues(), buildStep);
   SoftmaxState state = SoftmaxState::get(final);
   if (op.getAdditionalKey())
     state = buildAdditionalKeys(b, at, keyHead, query, state);
@@ -166,7 +167,7 @@ SoftmaxState AttentionTiler::buildAdditionalKeys(ImplicitLocOpBuilder &b,
       memref::getMixedSize(b, b.getLoc(), op.getAdditionalKey(), 1);
   Value count = getValueOrCreateConstantIndexOp(b, b.getLoc(), tokens);
   std::optional<int64_t> known = getConstantIntValue(tokens);
-  int64_t keys = form.getAdditionalTile(grid.getNumKeys(), known);
+  int64_t keys = form.getAdditionalTile(grid.getNumColumns(), known);
   Value allValues = buildChunk(b, at, op.getAdditionalValue());
   Value zero = arith::ConstantIndexOp::create(b, 0);
   Value step = arith::ConstantIndexOp::create(b, keys);
@@ -186,7 +187,7 @@ SoftmaxState AttentionTiler::buildAdditionalKeys(ImplicitLocOpBuilder &b,
         [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
           Value token = arith::AddIOp::create(
               b, first,
-              linalg::IndexOp::create(b, form.getKeyDim()).getResult());
+              linalg::IndexOp::create(b, form.getColumnDim()).getResult());
           Value exists =
               arith::CmpIOp::create(b, arith::CmpIPredicate::slt, token, count);
           return {arith::SelectOp::create(
@@ -204,16 +205,16 @@ void AttentionTiler::buildResults(ImplicitLocOpBuilder &b, const GridPoint &at,
                                   const SoftmaxState &state) {
   Value output = softmax.buildOutput(b, state);
   SmallVector<Value> first =
-      getValues(b, b.getLoc(), at.axes, &AxisTile::queryAt);
+      getValues(b, b.getLoc(), at.axes, &AxisTile::rowAt);
   ArrayRef<int64_t> dilation = op.getWindow().getDilation();
   TileStoreOp::create(b, output, buildChunk(b, at, op.getOutput()), at.batch,
-                      at.head, first, rows.getQueryTile(), dilation,
-                      /*transposed=*/form.isKeyMajor());
+                      at.head, first, rows.getRowTile(), dilation,
+                      /*transposed=*/form.isColumnMajor());
   if (!op.getLse())
     return;
   // Every chunk of channels stores the same.
   TileStoreOp::create(b, softmax.buildLse(b, state), op.getLse(), at.batch,
-                      at.head, first, rows.getQueryTile(), dilation,
+                      at.head, first, rows.getRowTile(), dilation,
                       /*transposed=*/false);
 }
 

@@ -51,12 +51,11 @@ static Value buildScaled(ImplicitLocOpBuilder &b, const TileForm &form,
 Value mlir::na::buildQueryTile(ImplicitLocOpBuilder &b, const TileForm &form,
                                const TileGrid &grid, Value query, Value batch,
                                Value head, ArrayRef<AxisTile> axes) {
-  Value tile =
-      buildTileLoad(b, form.getOperandType(query), query, batch, head,
-                    getValues(b, b.getLoc(), axes, &AxisTile::queryAt),
-                    grid.getQueryTile(), grid.getWindow().getDilation(),
-                    /*transposed=*/form.isKeyMajor());
-  if (form.getScaleAt() != TileForm::ScaleAt::Query)
+  Value tile = buildTileLoad(b, form.getOperandType(query), query, batch, head,
+                             getValues(b, b.getLoc(), axes, &AxisTile::rowAt),
+                             grid.getRowTile(), grid.getWindow().getDilation(),
+                             /*transposed=*/form.isColumnMajor());
+  if (form.getScaleAt() != TileForm::ScaleAt::Row)
     return tile;
   return buildScaled(b, form, tile);
 }
@@ -66,12 +65,12 @@ Value mlir::na::buildScores(ImplicitLocOpBuilder &b, const TileForm &form,
   auto keyType = cast<RankedTensorType>(key.getType());
   auto queryType = cast<RankedTensorType>(query.getType());
   int64_t keys = keyType.getDimSize(0);
-  int64_t queries = queryType.getDimSize(form.getQueryDim());
+  int64_t queries = queryType.getDimSize(form.getRowDim());
   Value zeros =
       buildFilled(b, form.getShape(queries, keys), form.getAccumulator(), 0);
   // Loops: those of the scores, channel.
   AffineMap output = tileMap(b, 3, {0, 1});
-  if (form.isKeyMajor())
+  if (form.isColumnMajor())
     return buildContract(
         b, key, query, zeros,
         {tileMap(b, 3, {0, 2}), tileMap(b, 3, {2, 1}), output});
@@ -83,27 +82,26 @@ Value mlir::na::buildScores(ImplicitLocOpBuilder &b, const TileForm &form,
   return buildScaled(b, form, scores);
 }
 
-Value mlir::na::buildKeyRanges(ImplicitLocOpBuilder &b, const TileGrid &grid,
-                               ArrayRef<AxisTile> axes) {
+Value mlir::na::buildRanges(ImplicitLocOpBuilder &b, const TileGrid &grid,
+                            ArrayRef<AxisTile> axes) {
   Value init =
-      buildEmpty(b, {2 * grid.getRank(), grid.getNumQueries()}, b.getI32Type());
+      buildEmpty(b, {2 * grid.getRank(), grid.getNumRows()}, b.getI32Type());
   return TileWindowsOp::create(
              b, init.getType(), grid.getWindow(),
-             getValues(b, b.getLoc(), axes, &AxisTile::queryPos),
+             getValues(b, b.getLoc(), axes, &AxisTile::rowPos),
              getValues(b, b.getLoc(), axes, &AxisTile::size), init,
-             grid.getQueryTile())
+             grid.getRowTile())
       .getResult();
 }
 
 Value mlir::na::buildBias(ImplicitLocOpBuilder &b, const TileForm &form,
                           const TileGrid &grid, Value logits, Value bias,
                           Value head, ArrayRef<AxisTile> axes,
-                          const KeyTile &tile) {
-  return TileBiasOp::create(b, logits.getType(), logits, bias, head,
-                            grid.getWindow(),
-                            getValues(b, b.getLoc(), axes, &AxisTile::queryPos),
-                            tile.positions, grid.getQueryTile(),
-                            grid.getKeyTile(), form.isKeyMajor())
+                          const ColumnTile &tile) {
+  return TileBiasOp::create(
+             b, logits.getType(), logits, bias, head, grid.getWindow(),
+             getValues(b, b.getLoc(), axes, &AxisTile::rowPos), tile.positions,
+             grid.getRowTile(), grid.getColumnTile(), form.isColumnMajor())
       .getResult();
 }
 

@@ -186,7 +186,7 @@ SoftmaxState TileSoftmax::buildGPUStep(ImplicitLocOpBuilder &b, Value scores,
 
 Value TileSoftmax::buildOutput(ImplicitLocOpBuilder &b,
                                const SoftmaxState &state) const {
-  AffineMap row = tileMap(b, 2, {form.getQueryDim()});
+  AffineMap row = tileMap(b, 2, {form.getRowDim()});
   AffineMap both = tileMap(b, 2, {0, 1}), vector = tileMap(b, 1, {0});
   if (form.isGPU()) {
     // One division a row: it takes as long as eight multiplications.

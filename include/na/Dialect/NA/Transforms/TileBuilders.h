@@ -41,13 +41,13 @@ Value buildScores(ImplicitLocOpBuilder &b, const TileForm &form, Value key,
                   Value query);
 
 /// The key ranges of the queries of a tile, [2 * axes, queries].
-Value buildKeyRanges(ImplicitLocOpBuilder &b, const TileGrid &grid,
-                     ArrayRef<AxisTile> axes);
+Value buildRanges(ImplicitLocOpBuilder &b, const TileGrid &grid,
+                  ArrayRef<AxisTile> axes);
 
 /// Adds the bias of `head` to a tile of logits.
 Value buildBias(ImplicitLocOpBuilder &b, const TileForm &form,
                 const TileGrid &grid, Value logits, Value bias, Value head,
-                ArrayRef<AxisTile> axes, const KeyTile &tile);
+                ArrayRef<AxisTile> axes, const ColumnTile &tile);
 
 /// Whether `whole` is known to hold nothing, so that there is nothing to tile.
 bool isEmpty(Value whole);

@@ -46,7 +46,7 @@ struct Warpgroup {
   SmallVector<AxisTile, 3> cta;
   /// The warpgroup's own part.
   GridPoint own;
-  IndexValue keyTiles;
+  IndexValue columnTiles;
   std::optional<SplitOrder> order;
 };
 
@@ -68,12 +68,12 @@ public:
   /// `body` returns the new state. Each cut axis has a mask of its own. Where
   /// the spans of the warpgroups can differ, the state stays as it is at tiles
   /// that the warpgroup does not need.
-  SmallVector<Value>
-  buildKeyLoop(OpBuilder &builder, Location loc, const Warpgroup &warpgroup,
-               ValueRange state,
-               function_ref<SmallVector<Value>(OpBuilder &, const KeyTile &,
-                                               ValueRange state)>
-                   body) const;
+  SmallVector<Value> buildColumnLoop(
+      OpBuilder &builder, Location loc, const Warpgroup &warpgroup,
+      ValueRange state,
+      function_ref<SmallVector<Value>(OpBuilder &, const ColumnTile &,
+                                      ValueRange state)>
+          body) const;
 
 private:
   bool canLieBeyond() const;
@@ -83,7 +83,7 @@ private:
                           const SplitOrder &order, const AxisTile &tile,
                           IndexValue step) const;
   Value buildNeeded(OpBuilder &builder, Location loc,
-                    const Warpgroup &warpgroup, const KeyTile &tile) const;
+                    const Warpgroup &warpgroup, const ColumnTile &tile) const;
 
   TileGrid cta, rows;
   /// The axis along which the warpgroups lie side by side, and their number.
