@@ -119,6 +119,12 @@ LogicalResult MBarrierExpectTxOp::verify() {
       failed(verifyRange(*this, "bytes", getBytes(), 16, maxCount)));
 }
 
+LogicalResult MBarrierArriveCopiesOp::verify() {
+  return failure(
+      failed(verifyInProducer(*this)) ||
+      failed(verifySlot(*this, getBarrier().getType(), getIndex())));
+}
+
 LogicalResult MBarrierWaitOp::verify() {
   return failure(
       failed(verifySlot(*this, getBarrier().getType(), getIndex())) ||

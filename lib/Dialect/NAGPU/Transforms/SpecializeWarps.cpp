@@ -34,6 +34,8 @@ static constexpr int64_t maxStages = 64;
 /// Conditions that one word of a mailbox holds.
 static constexpr unsigned conditionBits = 32;
 static constexpr int64_t mailboxWords = 4;
+static constexpr int64_t maxProducers = 4;
+static constexpr int64_t warpSize = 32;
 
 namespace {
 
@@ -45,6 +47,9 @@ struct Load {
   Value map, ring, full, free;
 
   SharedType getType() { return cast<SharedType>(copy.getDest().getType()); }
+  /// Whether the lanes of the producer copy it, a number for each token,
+  /// instead of the TMA.
+  bool isVector() { return copy.isVector(); }
 };
 
 /// The slot of the rings in an iteration.
@@ -68,9 +73,11 @@ private:
   void buildMap(Load &load);
   Value buildRing(Load &load, int64_t slots);
   Value buildBarrier(int64_t slots, int64_t arrivals);
-  void buildQueryProducer(Load &load);
-  void buildKeyProducer(Load &load, bool posts);
-  void buildCopy(Load &load, IRMapping &mapping, Slot slot);
+  void buildRowProducer();
+  void buildLoopProducer(ArrayRef<Load *> loads, bool posts);
+  Value buildVectorCopy(Load &load, IRMapping &mapping, Slot slot);
+  void buildCopies(ArrayRef<Load *> loads, IRMapping &mapping, Slot slot);
+  void buildTmaLoad(Load &load, IRMapping &mapping, Slot slot);
   void buildPosts(MutableArrayRef<IRMapping> mappings, Slot slot);
   Value clone(Value value, IRMapping &mapping, Operation *beforeLoop);
   LogicalResult convertConsumers();
@@ -84,13 +91,16 @@ private:
 
   gpu::LaunchOp launch;
   scf::ForallOp groups;
-  int64_t stages, numGroups = 0;
+  int64_t stages, numGroups = 0, producers = 0;
+  /// Rows and columns of the last tile of the loop.
+  int64_t keys = 0, values = 0;
   IRRewriter rewriter;
   ImplicitLocOpBuilder b;
   RolesOp roles;
-  /// The loop over keys, what is loaded in it, in order, and before it.
+  /// The loop over tiles of columns (keys, or the queries of a gradient), what
+  /// is loaded in it, in order, and what is loaded for the rows before it.
   scf::ForOp loop;
-  SmallVector<Load> loopLoads, queryLoads;
+  SmallVector<Load> loopLoads, rowLoads;
   /// What the loop computes from its induction variable for the consumers:
   /// conditions, which share a word, and positions.
   SetVector<Value> conditions, positions;
@@ -127,10 +137,11 @@ LogicalResult WarpSpecializer::checkCopy(Load &load) {
   if (!isOwn())
     return copy.emitError("nagpu-specialize-warps: expected a copy into its "
                           "own tile, with a group and a wait of its own");
-  if (!load.getType().isTma())
+  if (!load.getType().isTma() && !load.isVector())
     return copy.emitError("nagpu-specialize-warps: the tile does not lie in "
                           "panels of the TMA");
-  if (llvm::any_of(copy.getDilation(), [](int64_t d) { return d != 1; }))
+  if (!load.isVector() &&
+      llvm::any_of(copy.getDilation(), [](int64_t d) { return d != 1; }))
     return copy.emitError("nagpu-specialize-warps: a copy with dilation");
   if (!copy.getSource().getParentRegion()->isProperAncestor(&launch.getBody()))
     return copy.emitError("nagpu-specialize-warps: the tensor is not known "
@@ -138,8 +149,12 @@ LogicalResult WarpSpecializer::checkCopy(Load &load) {
   return success();
 }
 
-static bool isLeftOperand(Value tile) {
+/// Whether a tile is one of rows, by those who read it: products have rows on
+/// the left.
+static bool isOfRows(Value tile) {
   return llvm::any_of(tile.getUsers(), [&](Operation *user) {
+    if (auto vector = dyn_cast<LdVectorOp>(user))
+      return cast<FragmentType>(vector.getType()).isRowLike();
     auto product = dyn_cast<WgmmaOp>(user);
     return product && product.getLhs() == tile;
   });
@@ -159,8 +174,8 @@ LogicalResult WarpSpecializer::collect() {
     load.copy = copy;
     if (failed(checkCopy(load)))
       return WalkResult::interrupt();
-    if (isLeftOperand(load.wait.getResult(0))) {
-      queryLoads.push_back(load);
+    if (isOfRows(load.wait.getResult(0))) {
+      rowLoads.push_back(load);
       return WalkResult::advance();
     }
     loopLoads.push_back(load);
@@ -168,25 +183,33 @@ LogicalResult WarpSpecializer::collect() {
     if (loopLoads.size() == 1)
       loop = parent;
     if (loop != parent || (loop && loop->getBlock() != groups.getBody())) {
-      copy.emitError("nagpu-specialize-warps: expected one loop over keys");
+      copy.emitError("nagpu-specialize-warps: expected one loop over tiles");
       return WalkResult::interrupt();
     }
     return WalkResult::advance();
   });
   if (result.wasInterrupted())
     return failure();
-  // A producer warp each.
-  if (queryLoads.size() != 1 || loopLoads.empty() || loopLoads.size() > 3 ||
-      queryLoads.front().copy->getBlock() != groups.getBody())
-    return groups.emitError("nagpu-specialize-warps: expected one tile of "
-                            "queries, before the loop over keys, and one to "
-                            "three tiles in that, got ")
-           << queryLoads.size() << " and " << loopLoads.size();
-  int64_t keys = 0, values = 0;
-  for (Load &load : loopLoads) {
-    keys = load.getType().getRows();
-    values = load.getType().getColumns();
-  }
+  // A producer warp for the rows, one for all vectors of the loop, and one for
+  // each of its other tiles.
+  auto isVector = [](Load &load) { return load.isVector(); };
+  int64_t tiles = llvm::count_if(loopLoads, std::not_fn(isVector));
+  producers = 1 + tiles + llvm::any_of(loopLoads, isVector);
+  if (llvm::all_of(rowLoads, isVector) || tiles == 0 ||
+      loopLoads.front().isVector() || producers > maxProducers ||
+      llvm::any_of(rowLoads, [&](Load &load) {
+        return load.copy->getBlock() != groups.getBody();
+      }))
+    return groups.emitError("nagpu-specialize-warps: expected tiles of rows "
+                            "before the loop over tiles, and one to three "
+                            "tiles in that, of which the first is of "
+                            "channels, got ")
+           << rowLoads.size() << " and " << loopLoads.size();
+  for (Load &load : loopLoads)
+    if (!load.isVector()) {
+      keys = load.getType().getRows();
+      values = load.getType().getColumns();
+    }
   int64_t needed = ::na::schedule::countProductRegisters(keys, values);
   int64_t start = ::na::schedule::countStartRegisters(numGroups);
   if (needed > start)
@@ -287,18 +310,27 @@ RolesOp WarpSpecializer::buildRoles() {
   b.setLoc(groups.getLoc());
   // Every warp of a consumer arrives for itself.
   int64_t consumers = numGroups * warpgroupWarps;
-  for (Load &load : queryLoads) {
-    buildMap(load);
+  int64_t arrivals = 0, lanes = 0;
+  for (Load &load : rowLoads) {
+    if (load.isVector())
+      lanes = warpSize;
+    else
+      ++arrivals;
+  }
+  Value rowsFull = buildBarrier(numGroups, arrivals + lanes);
+  for (Load &load : rowLoads) {
     load.ring = buildRing(load, numGroups);
-    load.full = buildBarrier(numGroups, 1);
+    load.full = rowsFull;
   }
   for (Load &load : loopLoads) {
-    buildMap(load);
     load.ring = buildRing(load, stages);
-    load.full = buildBarrier(stages, 1);
+    load.full = buildBarrier(stages, load.isVector() ? warpSize : 1);
     if (loop)
       load.free = buildBarrier(stages, consumers);
   }
+  for (Load &load : llvm::concat<Load>(rowLoads, loopLoads))
+    if (!load.isVector())
+      buildMap(load);
   int64_t words = positions.size() + (conditions.empty() ? 0 : 1);
   // Words may be read until the slot of the tile is filled a second time.
   if (words)
@@ -311,13 +343,12 @@ RolesOp WarpSpecializer::buildRoles() {
       bytes += cast<SharedType>(load.ring.getType()).getBytes();
     return bytes;
   };
-  int64_t sharedBytes = countBytes(queryLoads) + countBytes(loopLoads) +
+  int64_t sharedBytes = countBytes(rowLoads) + countBytes(loopLoads) +
                         ::na::schedule::bookkeepingBytes;
-  auto budgets = ::na::schedule::getWarpgroupBudgets(
-      numGroups, loopLoads.front().getType().getRows(),
-      loopLoads.back().getType().getColumns(), sharedBytes);
+  auto budgets = ::na::schedule::getWarpgroupBudgets(numGroups, keys, values,
+                                                     sharedBytes);
   auto op = RolesOp::create(b, budgets.producer, budgets.consumer, numGroups,
-                            queryLoads.size() + loopLoads.size());
+                            producers);
   for (Region &region : op.getProducers())
     region.emplaceBlock();
   return op;
@@ -341,7 +372,7 @@ Value WarpSpecializer::clone(Value value, IRMapping &mapping,
   return cloned->getResult(cast<OpResult>(value).getResultNumber());
 }
 
-void WarpSpecializer::buildCopy(Load &load, IRMapping &mapping, Slot slot) {
+void WarpSpecializer::buildTmaLoad(Load &load, IRMapping &mapping, Slot slot) {
   Operation *before =
       dyn_cast<scf::ForOp>(b.getInsertionBlock()->getParentOp());
   SmallVector<Value> at = {clone(load.copy.getBatch(), mapping, before)};
@@ -358,12 +389,46 @@ void WarpSpecializer::buildCopy(Load &load, IRMapping &mapping, Slot slot) {
   TmaLoadOp::create(b, load.map, at, tile, load.full, slot.index);
 }
 
-void WarpSpecializer::buildQueryProducer(Load &load) {
+/// The lanes' copies of a vector; returns their token.
+Value WarpSpecializer::buildVectorCopy(Load &load, IRMapping &mapping,
+                                       Slot slot) {
+  Operation *before =
+      dyn_cast<scf::ForOp>(b.getInsertionBlock()->getParentOp());
+  AsyncCopyOp copy = load.copy;
+  Value batch = clone(copy.getBatch(), mapping, before);
+  Value head = clone(copy.getHead(), mapping, before);
+  auto at = llvm::map_to_vector(copy.getAt(), [&](Value position) {
+    return clone(position, mapping, before);
+  });
+  Value tile = SlotOp::create(b, load.getType(), load.ring, slot.index);
+  return AsyncCopyOp::create(b, copy.getSource(), batch, head, at, tile,
+                             copy.getBox(), copy.getDilation(), /*warps=*/1);
+}
+
+void WarpSpecializer::buildCopies(ArrayRef<Load *> loads, IRMapping &mapping,
+                                  Slot slot) {
+  llvm::MapVector<Value, SmallVector<Value>> tokens;
+  for (Load *load : loads) {
+    if (load->isVector())
+      tokens[load->full].push_back(buildVectorCopy(*load, mapping, slot));
+    else
+      buildTmaLoad(*load, mapping, slot);
+  }
+  for (auto &[barrier, copies] : tokens)
+    MBarrierArriveCopiesOp::create(b, barrier, slot.index, copies);
+}
+
+void WarpSpecializer::buildRowProducer() {
+  SmallVector<Load *> loads;
+  for (bool vectors : {false, true})
+    for (Load &load : rowLoads)
+      if (load.isVector() == vectors)
+        loads.push_back(&load);
   for (int64_t group = 0; group < numGroups; ++group) {
     IRMapping mapping;
     Value index = constant(group);
     mapping.map(groups.getInductionVar(0), index);
-    buildCopy(load, mapping, {index, Value()});
+    buildCopies(loads, mapping, {index, Value()});
   }
 }
 
@@ -401,12 +466,12 @@ void WarpSpecializer::buildPosts(MutableArrayRef<IRMapping> mappings,
   }
 }
 
-void WarpSpecializer::buildKeyProducer(Load &load, bool posts) {
+void WarpSpecializer::buildLoopProducer(ArrayRef<Load *> loads, bool posts) {
   SmallVector<IRMapping> mappings(numGroups);
   for (auto [group, mapping] : llvm::enumerate(mappings))
     mapping.map(groups.getInductionVar(0), constant(group));
   if (!loop)
-    return buildCopy(load, mappings[0], {constant(0), Value()});
+    return buildCopies(loads, mappings[0], {constant(0), Value()});
   auto bound = [&](Value value) { return clone(value, mappings[0], nullptr); };
   // A producer finds all slots free: the phase before the first has ended.
   Value free = arith::ConstantOp::create(b, b.getI32IntegerAttr(1));
@@ -419,13 +484,14 @@ void WarpSpecializer::buildKeyProducer(Load &load, bool posts) {
   for (IRMapping &mapping : mappings)
     mapping.map(loop.getInductionVar(), iv);
   Slot slot{copies.getRegionIterArg(0), copies.getRegionIterArg(1)};
-  MBarrierWaitOp::create(b, load.free, slot.index, slot.parity);
+  for (Load *load : loads)
+    MBarrierWaitOp::create(b, load->free, slot.index, slot.parity);
   if (posts) {
     Value one = arith::ConstantOp::create(b, b.getI32IntegerAttr(1));
     Value phase = arith::XOrIOp::create(b, slot.parity, one);
     buildPosts(mappings, {slot.index, phase});
   }
-  buildCopy(load, mappings[0], slot);
+  buildCopies(loads, mappings[0], slot);
   auto next = AdvanceOp::create(b, slot.index, slot.parity, stages);
   scf::YieldOp::create(b, next.getResults());
 }
@@ -433,6 +499,18 @@ void WarpSpecializer::buildKeyProducer(Load &load, bool posts) {
 //===----------------------------------------------------------------------===//
 // Consumers
 //===----------------------------------------------------------------------===//
+
+/// The last wait for products behind the reads of a vector, where all threads of
+/// a warp have read it.
+static Operation *findLastReaderOfVector(Value tile) {
+  Operation *last = nullptr;
+  for (Operation *user : tile.getUsers())
+    for (Operation *op = user; op; op = op->getNextNode())
+      if (isa<WgmmaWaitOp>(op) && (!last || last->getBlock() != op->getBlock() ||
+                                   last->isBeforeInBlock(op)))
+        last = op;
+  return last;
+}
 
 /// The wait that gives back the last product that reads the tile.
 static Operation *findLastReader(Value tile) {
@@ -470,7 +548,8 @@ LogicalResult WarpSpecializer::receive(Load &load, Slot slot, bool waited) {
   Value tile = SlotOp::create(b, load.getType(), load.ring, slot.index);
   rewriter.replaceAllUsesWith(load.wait.getResult(0), tile);
   if (load.free) {
-    Operation *last = findLastReader(tile);
+    Operation *last =
+        load.isVector() ? findLastReaderOfVector(tile) : findLastReader(tile);
     if (!last || last->getBlock() != load.wait->getBlock())
       return load.copy.emitError("nagpu-specialize-warps: expected only "
                                  "nagpu.wgmma to read the tile, and a wait for "
@@ -560,7 +639,7 @@ LogicalResult WarpSpecializer::convertConsumers() {
   rewriter.eraseOp(groups.getTerminator());
   groups.getInductionVar(0).replaceAllUsesWith(group);
   block->getOperations().splice(block->end(), body->getOperations());
-  for (Load &load : queryLoads)
+  for (Load &load : rowLoads)
     if (failed(receive(load, {group, Value()}, /*waited=*/false)))
       return failure();
 
@@ -617,13 +696,26 @@ LogicalResult WarpSpecializer::run() {
   if (failed(collect()))
     return failure();
   roles = buildRoles();
-  MutableArrayRef<Region> producers = roles.getProducers();
+  MutableArrayRef<Region> regions = roles.getProducers();
+  SmallVector<Load *> vectors;
+  auto enter = [&] {
+    b.setInsertionPointToEnd(&regions.front().front());
+    regions = regions.drop_front();
+  };
   for (auto [i, load] : llvm::enumerate(loopLoads)) {
-    b.setInsertionPointToEnd(&producers[i].front());
-    buildKeyProducer(load, /*posts=*/i == 0 && mailbox);
+    if (load.isVector()) {
+      vectors.push_back(&load);
+      continue;
+    }
+    enter();
+    buildLoopProducer(&load, /*posts=*/i == 0 && mailbox);
   }
-  b.setInsertionPointToEnd(&producers.back().front());
-  buildQueryProducer(queryLoads.front());
+  if (!vectors.empty()) {
+    enter();
+    buildLoopProducer(vectors, /*posts=*/false);
+  }
+  enter();
+  buildRowProducer();
   if (failed(convertConsumers()))
     return failure();
   rewriter.eraseOp(groups);

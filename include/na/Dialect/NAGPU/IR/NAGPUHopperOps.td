@@ -128,6 +128,26 @@ def NAGPU_MBarrierArriveOp : NAGPU_MBarrierOp<"mbarrier_arrive"> {
   let assemblyFormat = "$barrier `[` $index `]` attr-dict `:` type($barrier)";
 }
 
+def NAGPU_MBarrierArriveCopiesOp : NAGPU_MBarrierOp<"mbarrier_arrive_copies"> {
+  let summary = "An arrival of every lane of a producer, behind its copies";
+  let description = [{
+    Each of the 32 lanes of a producer of `nagpu.roles` arrives once, as soon as
+    what it has copied by the `nagpu.async_copy` of `copies`, and by all before,
+    is in shared memory. The lanes do not wait for it.
+
+    Example:
+
+    ```mlir
+    nagpu.mbarrier_arrive_copies %full[%i] after %token : !nagpu.barrier<2>
+    ```
+  }];
+  let arguments = (ins NAGPU_BarrierType:$barrier, Index:$index,
+                       Variadic<NAGPU_TokenType>:$copies);
+  let assemblyFormat = [{
+    $barrier `[` $index `]` `after` $copies attr-dict `:` type($barrier)
+  }];
+}
+
 def NAGPU_MBarrierExpectTxOp : NAGPU_MBarrierOp<"mbarrier_expect_tx"> {
   let summary = "Arrives and announces bytes that the TMA will copy";
   let description = [{
