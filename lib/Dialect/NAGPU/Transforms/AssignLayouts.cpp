@@ -531,6 +531,22 @@ LogicalResult LayoutAssigner::convertGeneric(linalg::GenericOp op) {
                                         : convertReduction(op);
 }
 
+/// Whether all that reads the vector, computed vectors included, has an element
+/// of it for each column.
+static bool isOfColumns(Value vector) {
+  auto isColumnsUse = [](OpOperand &use) {
+    auto op = dyn_cast<linalg::GenericOp>(use.getOwner());
+    if (!op)
+      return false;
+    AffineMap map = op.getMatchingIndexingMap(&use);
+    if (map.getNumDims() == 1)
+      return isOfColumns(op.getResult(0));
+    return map.getNumResults() == 1 &&
+           map.getResult(0) == getAffineDimExpr(1, op.getContext());
+  };
+  return !vector.use_empty() && llvm::all_of(vector.getUses(), isColumnsUse);
+}
+
 LogicalResult LayoutAssigner::convertElementwise(linalg::GenericOp op) {
   SmallVector<Value> inputs;
   SmallVector<int64_t> positions;
@@ -542,12 +558,12 @@ LogicalResult LayoutAssigner::convertElementwise(linalg::GenericOp op) {
     AffineMap map = op.getMatchingIndexingMap(&operand);
     auto type = dyn_cast<RankedTensorType>(operand.get().getType());
     Value value;
-    if (type && type.getRank() == 1 && map.isProjectedPermutation())
-      value = vectorFragment(operand.get(),
-                             map.getResult(0) == b.getAffineDimExpr(0)
-                                 ? Role::Row
-                                 : Role::Column);
-    else if (type && map.isIdentity())
+    if (type && type.getRank() == 1 && map.isProjectedPermutation()) {
+      bool columns = map.getNumDims() == 1
+                         ? isOfColumns(op.getResult(0))
+                         : map.getResult(0) == b.getAffineDimExpr(1);
+      value = vectorFragment(operand.get(), columns ? Role::Column : Role::Row);
+    } else if (type && map.isIdentity())
       value = fragment(operand.get());
     if (!value)
       return op.emitError("nagpu-assign-layouts: operand ")
@@ -587,8 +603,13 @@ LogicalResult LayoutAssigner::convertElementwise(linalg::GenericOp op) {
     return success();
   }
   SmallVector<FragmentType> types;
-  for (Type type : op.getResultTypes()) {
-    types.push_back(getFragmentType(op, cast<RankedTensorType>(type)));
+  for (Value result : op.getResults()) {
+    auto type = cast<RankedTensorType>(result.getType());
+    types.push_back(type.getRank() == 1 && isOfColumns(result)
+                        ? FragmentType::get(b.getContext(), type.getShape(),
+                                            type.getElementType(), Role::Column,
+                                            warps)
+                        : getFragmentType(op, type));
     if (!types.back())
       return failure();
   }
@@ -601,6 +622,12 @@ LogicalResult LayoutAssigner::convertElementwise(linalg::GenericOp op) {
   return success();
 }
 
+bool LayoutAssigner::isOutsideLoops(Value tile) {
+  Region *region = tile.getParentRegion();
+  return region == &launch.getBody() ||
+         (warpgroups && region == &warpgroups.getRegion());
+}
+
 Value LayoutAssigner::vectorFragment(Value tensor, Role role) {
   if (Value computed = fragment(tensor))
     return cast<FragmentType>(computed.getType()).getRole() == role ? computed
@@ -610,14 +637,13 @@ Value LayoutAssigner::vectorFragment(Value tensor, Role role) {
     return {};
   auto load = [&] {
     int64_t size = cast<SharedType>(tile.getType()).getColumns();
-    return LdVectorOp::create(b,
-                              FragmentType::get(b.getContext(), {size},
-                                                b.getF32Type(), role, warps),
-                              tile);
+    return LdVectorOp::create(
+        b,
+        FragmentType::get(b.getContext(), {size}, b.getF32Type(), role, warps),
+        tile);
   };
   // Few registers, but columns are many: those are loaded where they are used.
-  bool invariant =
-      !loops.empty() && tile.getParentRegion() == &launch.getBody();
+  bool invariant = !loops.empty() && isOutsideLoops(tile);
   if (role == Role::Column || !invariant)
     return load();
   SmallVector<Value> &rows = resident[tile];
@@ -699,6 +725,10 @@ LogicalResult LayoutAssigner::convertReduction(linalg::GenericOp op) {
   return success();
 }
 
+static bool isVector(mlir::na::TileLoadOp load) {
+  return cast<ShapedType>(load.getInit().getType()).getRank() == 1;
+}
+
 /// Checks that the work on tiles of a launch is that of its warpgroups, and of
 /// a type that their products take.
 static LogicalResult verifyWarpgroups(gpu::LaunchOp launch,
@@ -713,7 +743,8 @@ static LogicalResult verifyWarpgroups(gpu::LaunchOp launch,
     if (!load)
       return WalkResult::advance();
     Type type = cast<MemRefType>(load.getSource().getType()).getElementType();
-    if (!type.isF16() && !type.isBF16())
+    // Numbers of tokens are no operands of products.
+    if (!type.isF16() && !type.isBF16() && !isVector(load))
       return op->emitError("nagpu-assign-layouts: a tile of ")
              << type << " for a warpgroup, expected 'f16' or 'bf16'";
     return WalkResult::advance();

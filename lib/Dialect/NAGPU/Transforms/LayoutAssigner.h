@@ -95,6 +95,8 @@ private:
   /// A loaded or computed vector of a value for each row, or each column; null
   /// if there is none.
   Value vectorFragment(Value tensor, Role role);
+  /// Whether the value is there before all loops over tiles.
+  bool isOutsideLoops(Value tile);
   /// Columns of tiles are multiples of the depth of a 16-bit product, and all
   /// alike: channels are rows of one product and columns of the next one.
   static int64_t padColumns(int64_t columns) {

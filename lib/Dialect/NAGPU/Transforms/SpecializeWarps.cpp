@@ -70,6 +70,7 @@ private:
   LogicalResult checkCopy(Load &load);
   LogicalResult collectMessages();
   RolesOp buildRoles();
+  ::na::schedule::WarpgroupBudgets getBudgets(int64_t sharedBytes);
   void buildMap(Load &load);
   Value buildRing(Load &load, int64_t slots);
   Value buildBarrier(int64_t slots, int64_t arrivals);
@@ -305,6 +306,27 @@ Value WarpSpecializer::buildBarrier(int64_t slots, int64_t arrivals) {
                                 arrivals, IntegerAttr());
 }
 
+/// Attention has one product for scores in its loop, gradients have two.
+::na::schedule::WarpgroupBudgets
+WarpSpecializer::getBudgets(int64_t sharedBytes) {
+  int64_t carried = 0, scores = 0, products = 0;
+  groups.walk([&](WgmmaOp product) {
+    if (product.getAcc()) {
+      carried += product.getType().getNumRegisters();
+      return;
+    }
+    scores += product.getType().getNumRegisters();
+    ++products;
+  });
+  if (products < 2)
+    return ::na::schedule::getWarpgroupBudgets(numGroups, keys, values,
+                                               sharedBytes);
+  return ::na::schedule::getWarpgroupBudgets(
+      numGroups, ::na::schedule::countGradientRegisters(carried, scores),
+      ::na::schedule::countProductRegisters(keys, values), sharedBytes,
+      /*wide=*/false);
+}
+
 RolesOp WarpSpecializer::buildRoles() {
   b.setInsertionPoint(groups);
   b.setLoc(groups.getLoc());
@@ -345,8 +367,7 @@ RolesOp WarpSpecializer::buildRoles() {
   };
   int64_t sharedBytes = countBytes(rowLoads) + countBytes(loopLoads) +
                         ::na::schedule::bookkeepingBytes;
-  auto budgets = ::na::schedule::getWarpgroupBudgets(numGroups, keys, values,
-                                                     sharedBytes);
+  auto budgets = getBudgets(sharedBytes);
   auto op = RolesOp::create(b, budgets.producer, budgets.consumer, numGroups,
                             producers);
   for (Region &region : op.getProducers())
@@ -500,14 +521,15 @@ void WarpSpecializer::buildLoopProducer(ArrayRef<Load *> loads, bool posts) {
 // Consumers
 //===----------------------------------------------------------------------===//
 
-/// The last wait for products behind the reads of a vector, where all threads of
-/// a warp have read it.
+/// The last wait for products behind the reads of a vector, where all threads
+/// of a warp have read it.
 static Operation *findLastReaderOfVector(Value tile) {
   Operation *last = nullptr;
   for (Operation *user : tile.getUsers())
     for (Operation *op = user; op; op = op->getNextNode())
-      if (isa<WgmmaWaitOp>(op) && (!last || last->getBlock() != op->getBlock() ||
-                                   last->isBeforeInBlock(op)))
+      if (isa<WgmmaWaitOp>(op) &&
+          (!last || last->getBlock() != op->getBlock() ||
+           last->isBeforeInBlock(op)))
         last = op;
   return last;
 }
@@ -639,8 +661,9 @@ LogicalResult WarpSpecializer::convertConsumers() {
   rewriter.eraseOp(groups.getTerminator());
   groups.getInductionVar(0).replaceAllUsesWith(group);
   block->getOperations().splice(block->end(), body->getOperations());
-  for (Load &load : rowLoads)
-    if (failed(receive(load, {group, Value()}, /*waited=*/false)))
+  // One barrier is for all.
+  for (auto [i, load] : llvm::enumerate(rowLoads))
+    if (failed(receive(load, {group, Value()}, /*waited=*/i > 0)))
       return failure();
 
   if (!loop) {

@@ -195,6 +195,31 @@ def NAGPUOverlapProducts : Pass<"nagpu-overlap-products"> {
     "::mlir::scf::SCFDialect"];
 }
 
+def NAGPUOverlapGradients : Pass<"nagpu-overlap-gradients"> {
+  let summary = "Let products of a tile run beside its elementwise work";
+  let description = [{
+    Rewrites the loop over tiles in the consumers of gradients, which have two
+    products of loaded tiles, for the scores and for their gradients, and
+    products of what is computed from these. The second product of loaded tiles
+    is issued behind the first one, and every wait moves to what needs its
+    result, with as many groups pending as are younger then: weights are computed
+    while the product for their gradients runs, and those gradients while the
+    weights are multiplied. What a wait frees is freed behind it.
+
+    Example:
+
+    ```mlir
+    %s = nagpu.wgmma ..  nagpu.wgmma_commit
+    %p = nagpu.wgmma ..  nagpu.wgmma_commit
+    %s1 = nagpu.wgmma_wait pending 1 (%s : ..)
+    .. weights from %s1 ..
+    ```
+
+    A loop of another form is left as it is.
+  }];
+  let dependentDialects = ["::mlir::nagpu::NAGPUDialect"];
+}
+
 def NAGPUAssignSharedMemory : Pass<"nagpu-assign-shared-memory"> {
   let summary = "Choose the swizzle and the place of what is in shared memory";
   let description = [{
