@@ -15,22 +15,30 @@ using namespace mlir::na;
 /// More warpgroups, and a producer, have too few registers for accumulators.
 static constexpr int64_t maxWarpgroups = 3;
 
-LogicalResult mlir::na::checkWarpgroups(Operation *op, ScheduleAttr schedule) {
+LogicalResult mlir::na::checkWarpgroups(Operation *op, ScheduleAttr schedule,
+                                        TileGrid::Rows rows) {
+  bool queries = rows == TileGrid::Rows::Queries;
+  StringRef name = queries ? "query_tile" : "key_tile";
   std::optional<size_t> split;
   for (auto [axis, extents] : llvm::enumerate(llvm::zip_equal(
-           schedule.getQueryTile(), schedule.getWarpgroupTile()))) {
-    auto [queries, own] = extents;
-    if (queries == own)
+           queries ? schedule.getQueryTile() : schedule.getKeyTile(),
+           schedule.getWarpgroupTile()))) {
+    auto [all, own] = extents;
+    if (all == own)
       continue;
-    if (split)
-      return op->emitOpError("schedule 'warpgroup_tile' splits 'query_tile' on "
-                             "axes ")
-             << *split << " and " << axis << ", expected one axis at most";
-    split = axis;
-    if (queries > maxWarpgroups * own)
+    if (all % own != 0)
       return op->emitOpError("schedule 'warpgroup_tile'[")
-             << axis << "] = " << own << " makes " << queries / own
-             << " warpgroups of 'query_tile'[" << axis << "] = " << queries
+             << axis << "] = " << own << " does not divide '" << name << "'["
+             << axis << "] = " << all;
+    if (split)
+      return op->emitOpError("schedule 'warpgroup_tile' splits '")
+             << name << "' on axes " << *split << " and " << axis
+             << ", expected one axis at most";
+    split = axis;
+    if (all > maxWarpgroups * own)
+      return op->emitOpError("schedule 'warpgroup_tile'[")
+             << axis << "] = " << own << " makes " << all / own
+             << " warpgroups of '" << name << "'[" << axis << "] = " << all
              << ", expected at most " << maxWarpgroups;
   }
   return success();

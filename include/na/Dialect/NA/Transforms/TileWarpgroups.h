@@ -22,7 +22,8 @@ namespace mlir::na {
 
 /// Checks that the warpgroups of the schedule of `op` can be tiled; says why
 /// not otherwise.
-LogicalResult checkWarpgroups(Operation *op, ScheduleAttr schedule);
+LogicalResult checkWarpgroups(Operation *op, ScheduleAttr schedule,
+                              TileGrid::Rows rows);
 
 /// The order in which a CTA of two warpgroups walks the key tiles of one row
 /// along the split axis.
