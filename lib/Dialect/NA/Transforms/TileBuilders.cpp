@@ -12,8 +12,14 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace mlir::na;
+
+int64_t mlir::na::getHeads(Value tokens) {
+  return cast<MemRefType>(tokens.getType()).getShape().drop_back().back();
+}
 
 Value mlir::na::buildKeyHead(ImplicitLocOpBuilder &b, Value head, int64_t heads,
                              int64_t keyHeads) {
@@ -35,51 +41,96 @@ Value mlir::na::buildTileLoad(ImplicitLocOpBuilder &b, FloatType type,
       .getResult();
 }
 
-/// `tile` times the scale.
-static Value buildScaled(ImplicitLocOpBuilder &b, const TileForm &form,
-                         Value tile) {
-  if (form.getScale() == 1.0)
+Value mlir::na::buildNumbersLoad(ImplicitLocOpBuilder &b, Value source,
+                                 Value batch, Value head, ValueRange at,
+                                 ArrayRef<int64_t> box,
+                                 ArrayRef<int64_t> dilation) {
+  Value init = buildEmpty(b, {llvm::product_of(box)},
+                          cast<MemRefType>(source.getType()).getElementType());
+  return TileLoadOp::create(b, init.getType(), source, batch, head, at, init,
+                            box, dilation, /*transposed=*/false)
+      .getResult();
+}
+
+Value mlir::na::buildScaled(ImplicitLocOpBuilder &b, Value tile,
+                            double factor) {
+  if (factor == 1.0)
     return tile;
+  auto type = cast<RankedTensorType>(tile.getType());
   return buildGeneric(
-      b, {}, {tile}, {tileMap(b, 2, {0, 1})}, {},
+      b, {}, {tile}, {b.getMultiDimIdentityMap(type.getRank())}, {},
       [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
         return {arith::MulFOp::create(
-            b, args[0], buildFloat(b, form.getAccumulator(), form.getScale()))};
+            b, args[0], buildFloat(b, type.getElementType(), factor))};
       })[0];
 }
 
-Value mlir::na::buildQueryTile(ImplicitLocOpBuilder &b, const TileForm &form,
-                               const TileGrid &grid, Value query, Value batch,
-                               Value head, ArrayRef<AxisTile> axes) {
-  Value tile = buildTileLoad(b, form.getOperandType(query), query, batch, head,
-                             getValues(b, b.getLoc(), axes, &AxisTile::rowAt),
-                             grid.getRowTile(), grid.getWindow().getDilation(),
-                             /*transposed=*/form.isColumnMajor());
-  if (form.getScaleAt() != TileForm::ScaleAt::Row)
-    return tile;
-  return buildScaled(b, form, tile);
+Value mlir::na::buildRowTile(ImplicitLocOpBuilder &b, const TileForm &form,
+                             const TileGrid &grid, Value source, Value batch,
+                             Value head, ArrayRef<AxisTile> axes) {
+  return buildTileLoad(b, form.getOperandType(source), source, batch, head,
+                       getValues(b, b.getLoc(), axes, &AxisTile::rowAt),
+                       grid.getRowTile(), grid.getWindow().getDilation(),
+                       /*transposed=*/form.isColumnMajor());
 }
 
-Value mlir::na::buildScores(ImplicitLocOpBuilder &b, const TileForm &form,
-                            Value key, Value query) {
-  auto keyType = cast<RankedTensorType>(key.getType());
-  auto queryType = cast<RankedTensorType>(query.getType());
-  int64_t keys = keyType.getDimSize(0);
-  int64_t queries = queryType.getDimSize(form.getRowDim());
+Value mlir::na::buildScaledRowTile(ImplicitLocOpBuilder &b,
+                                   const TileForm &form, const TileGrid &grid,
+                                   Value source, Value batch, Value head,
+                                   ArrayRef<AxisTile> axes) {
+  Value tile = buildRowTile(b, form, grid, source, batch, head, axes);
+  if (form.getScaleAt() != TileForm::ScaleAt::Row)
+    return tile;
+  return buildScaled(b, tile, form.getScale());
+}
+
+Value mlir::na::buildColumnTile(ImplicitLocOpBuilder &b, const TileForm &form,
+                                const TileGrid &grid, Value source, Value batch,
+                                Value head, const ColumnTile &tile) {
+  return buildTileLoad(b, form.getOperandType(source), source, batch, head,
+                       tile.coordinates, grid.getColumnTile(),
+                       grid.getWindow().getDilation(), /*transposed=*/false);
+}
+
+Value mlir::na::buildProducts(ImplicitLocOpBuilder &b, const TileForm &form,
+                              Value column, Value row) {
+  int64_t columns = cast<RankedTensorType>(column.getType()).getDimSize(0);
+  int64_t rows =
+      cast<RankedTensorType>(row.getType()).getDimSize(form.getRowDim());
   Value zeros =
-      buildFilled(b, form.getShape(queries, keys), form.getAccumulator(), 0);
+      buildFilled(b, form.getShape(rows, columns), form.getAccumulator(), 0);
   // Loops: those of the scores, channel.
   AffineMap output = tileMap(b, 3, {0, 1});
   if (form.isColumnMajor())
     return buildContract(
-        b, key, query, zeros,
+        b, column, row, zeros,
         {tileMap(b, 3, {0, 2}), tileMap(b, 3, {2, 1}), output});
-  Value scores =
-      buildContract(b, query, key, zeros,
-                    {tileMap(b, 3, {0, 2}), tileMap(b, 3, {1, 2}), output});
+  return buildContract(b, row, column, zeros,
+                       {tileMap(b, 3, {0, 2}), tileMap(b, 3, {1, 2}), output});
+}
+
+Value mlir::na::buildScores(ImplicitLocOpBuilder &b, const TileForm &form,
+                            Value column, Value row) {
+  Value scores = buildProducts(b, form, column, row);
   if (form.getScaleAt() != TileForm::ScaleAt::Scores)
     return scores;
-  return buildScaled(b, form, scores);
+  return buildScaled(b, scores, form.getScale());
+}
+
+Value mlir::na::buildWeightedSums(ImplicitLocOpBuilder &b, const TileForm &form,
+                                  Value weights, Value column,
+                                  Value accumulator) {
+  AffineMap output = tileMap(b, 3, {0, 1});
+  // Loops: channel, row, column.
+  if (form.isColumnMajor())
+    return buildContract(
+        b, column, weights, accumulator,
+        {tileMap(b, 3, {2, 0}), tileMap(b, 3, {2, 1}), output});
+  Value narrow = buildCast(
+      b, weights, cast<FloatType>(getElementTypeOrSelf(column.getType())));
+  // Loops: row, channel, column.
+  return buildContract(b, narrow, column, accumulator,
+                       {tileMap(b, 3, {0, 2}), tileMap(b, 3, {2, 1}), output});
 }
 
 Value mlir::na::buildRanges(ImplicitLocOpBuilder &b, const TileGrid &grid,
@@ -90,19 +141,88 @@ Value mlir::na::buildRanges(ImplicitLocOpBuilder &b, const TileGrid &grid,
              b, init.getType(), grid.getWindow(),
              getValues(b, b.getLoc(), axes, &AxisTile::rowPos),
              getValues(b, b.getLoc(), axes, &AxisTile::size), init,
-             grid.getRowTile())
+             grid.getRowTile(), grid.isInverse())
       .getResult();
+}
+
+Value mlir::na::buildMasked(ImplicitLocOpBuilder &b, const TileForm &form,
+                            const TileGrid &grid, Value scores, Value ranges,
+                            const ColumnTile &tile) {
+  for (const ColumnTile::Mask &mask : tile.masks)
+    scores =
+        TileMaskOp::create(b, scores.getType(), scores, ranges, tile.positions,
+                           mask.inside, grid.getColumnTile(), mask.axes,
+                           form.isColumnMajor())
+            .getResult();
+  return scores;
 }
 
 Value mlir::na::buildBias(ImplicitLocOpBuilder &b, const TileForm &form,
                           const TileGrid &grid, Value logits, Value bias,
                           Value head, ArrayRef<AxisTile> axes,
                           const ColumnTile &tile) {
-  return TileBiasOp::create(
-             b, logits.getType(), logits, bias, head, grid.getWindow(),
-             getValues(b, b.getLoc(), axes, &AxisTile::rowPos), tile.positions,
-             grid.getRowTile(), grid.getColumnTile(), form.isColumnMajor())
+  SmallVector<Value> rows = getValues(b, b.getLoc(), axes, &AxisTile::rowPos);
+  ValueRange queryAt = rows, keyAt = tile.positions;
+  ArrayRef<int64_t> queryBox = grid.getRowTile(), keyBox = grid.getColumnTile();
+  if (grid.isInverse()) {
+    std::swap(queryAt, keyAt);
+    std::swap(queryBox, keyBox);
+  }
+  return TileBiasOp::create(b, logits.getType(), logits, bias, head,
+                            grid.getWindow(), queryAt, keyAt, queryBox, keyBox,
+                            form.isColumnMajor() != grid.isInverse())
       .getResult();
+}
+
+void mlir::na::buildRowStore(ImplicitLocOpBuilder &b, const TileForm &form,
+                             const TileGrid &grid, Value tile, Value dest,
+                             Value batch, Value head, ArrayRef<AxisTile> axes) {
+  bool hasChannels = cast<RankedTensorType>(tile.getType()).getRank() == 2;
+  TileStoreOp::create(b, tile, dest, batch, head,
+                      getValues(b, b.getLoc(), axes, &AxisTile::rowAt),
+                      grid.getRowTile(), grid.getWindow().getDilation(),
+                      /*transposed=*/hasChannels && form.isColumnMajor());
+}
+
+SmallVector<Value> mlir::na::buildAdditionalLoop(
+    ImplicitLocOpBuilder &b, const TileForm &form, const TileGrid &grid,
+    Value source, Value batch, Value head, ValueRange state,
+    function_ref<SmallVector<Value>(ImplicitLocOpBuilder &, ValueRange,
+                                    TileFunction, TileFunction)>
+        body) {
+  OpFoldResult tokens = memref::getMixedSize(b, b.getLoc(), source, 1);
+  Value count = getValueOrCreateConstantIndexOp(b, b.getLoc(), tokens);
+  std::optional<int64_t> known = getConstantIntValue(tokens);
+  int64_t columns = form.getAdditionalTile(grid.getNumColumns(), known);
+  Value zero = arith::ConstantIndexOp::create(b, 0);
+  Value step = arith::ConstantIndexOp::create(b, columns);
+  auto loop = scf::ForOp::create(b, zero, count, step, state);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value first = loop.getInductionVar();
+  auto load = [&](ImplicitLocOpBuilder &b, Value operand) {
+    return buildTileLoad(b, form.getOperandType(operand), operand, batch, head,
+                         {first}, {columns}, {1}, /*transposed=*/false);
+  };
+  auto mask = [&](ImplicitLocOpBuilder &b, Value scores) -> Value {
+    if (known && *known % columns == 0)
+      return scores;
+    return buildGeneric(
+        b, {}, {scores}, {tileMap(b, 2, {0, 1})}, {},
+        [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
+          Value token = arith::AddIOp::create(
+              b, first,
+              linalg::IndexOp::create(b, form.getColumnDim()).getResult());
+          Value exists =
+              arith::CmpIOp::create(b, arith::CmpIPredicate::slt, token, count);
+          return {arith::SelectOp::create(
+              b, exists, args[0],
+              buildFloat(b, form.getAccumulator(),
+                         -std::numeric_limits<double>::infinity()))};
+        })[0];
+  };
+  scf::YieldOp::create(b, body(b, loop.getRegionIterArgs(), load, mask));
+  return SmallVector<Value>(loop.getResults());
 }
 
 bool mlir::na::isEmpty(Value whole) {

@@ -186,6 +186,16 @@ SmallVector<IndexValue> mlir::na::splitColumnTile(OpBuilder &builder,
   return steps;
 }
 
+std::pair<Value, Value> mlir::na::splitRound(OpBuilder &builder, Location loc,
+                                             Value number, IndexValue count,
+                                             int64_t rounds) {
+  if (rounds == 1)
+    return {Value(), number};
+  Value tiles = rebind(builder, loc, count).getValue();
+  Value round = builder.createOrFold<arith::DivUIOp>(loc, number, tiles);
+  return {round, builder.createOrFold<arith::RemUIOp>(loc, number, tiles)};
+}
+
 ColumnTile TileGrid::buildColumnTile(OpBuilder &builder, Location loc,
                                      ArrayRef<AxisTile> axes,
                                      ArrayRef<IndexValue> steps) const {
@@ -235,12 +245,8 @@ SmallVector<Value> TileGrid::buildColumnLoop(
   builder.setInsertionPointToStart(loop.getBody());
 
   SmallVector<int64_t> order = llvm::to_vector(llvm::seq(getRank()));
-  Value number = loop.getInductionVar(), round;
-  if (rounds != 1) {
-    Value count = rebind(builder, loc, total).getValue();
-    round = builder.createOrFold<arith::DivUIOp>(loc, number, count);
-    number = builder.createOrFold<arith::RemUIOp>(loc, number, count);
-  }
+  auto [round, number] =
+      splitRound(builder, loc, loop.getInductionVar(), total, rounds);
   ColumnTile tile = buildColumnTile(
       builder, loc, axes, splitColumnTile(builder, loc, number, axes, order));
   tile.round = round;

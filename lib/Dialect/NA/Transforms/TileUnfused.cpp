@@ -64,8 +64,8 @@ static void tileQK(QKOp op, RewriterBase &rewriter) {
       [&](OpBuilder &builder, const GridPoint &point) {
         ImplicitLocOpBuilder b(op.getLoc(), builder);
         Value keyHead = buildKeyHead(b, point.head, heads, keyHeads);
-        Value query = buildQueryTile(b, form, grid, op.getQuery(), point.batch,
-                                     point.head, point.axes);
+        Value query = buildScaledRowTile(b, form, grid, op.getQuery(),
+                                         point.batch, point.head, point.axes);
         Value ranges = buildRanges(b, grid, point.axes);
         SmallVector<Value> at =
             getValues(b, b.getLoc(), point.axes, &AxisTile::rowAt);
@@ -74,10 +74,8 @@ static void tileQK(QKOp op, RewriterBase &rewriter) {
             [&](OpBuilder &builder, const ColumnTile &tile,
                 ValueRange) -> SmallVector<Value> {
               ImplicitLocOpBuilder b(op.getLoc(), builder);
-              Value key = buildTileLoad(
-                  b, form.getOperandType(op.getKey()), op.getKey(), point.batch,
-                  keyHead, tile.coordinates, grid.getColumnTile(),
-                  window.getDilation(), /*transposed=*/false);
+              Value key = buildColumnTile(b, form, grid, op.getKey(),
+                                          point.batch, keyHead, tile);
               Value scores = buildScores(b, form, key, query);
               if (op.getBias())
                 scores = buildBias(b, form, grid, scores, op.getBias(),
@@ -145,10 +143,8 @@ static void tileAV(AVOp op, RewriterBase &rewriter) {
                                        grid.getRowTile(), grid.getColumnTile(),
                                        /*key_major=*/false)
                       .getResult();
-              Value values = buildTileLoad(
-                  b, operandType, allValues, point.batch, keyHead,
-                  tile.coordinates, grid.getColumnTile(), window.getDilation(),
-                  /*transposed=*/false);
+              Value values = buildColumnTile(b, form, grid, allValues,
+                                             point.batch, keyHead, tile);
               weights = buildCast(b, weights, operandType);
               // Loops: query, channel, key.
               return {

@@ -195,11 +195,13 @@ SmallVector<Value> WarpgroupGrid::buildColumnLoop(
     ValueRange state,
     function_ref<SmallVector<Value>(OpBuilder &, const ColumnTile &,
                                     ValueRange)>
-        body) const {
+        body,
+    int64_t rounds) const {
   ArrayRef<AxisTile> axes = warpgroup.cta;
   Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
   Value one = arith::ConstantIndexOp::create(builder, loc, 1);
-  Value total = rebind(builder, loc, warpgroup.columnTiles).getValue();
+  IndexValue tiles = rebind(builder, loc, warpgroup.columnTiles);
+  Value total = (tiles * rounds).getValue();
   auto loop = scf::ForOp::create(builder, loc, zero, total, one, state);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
@@ -210,12 +212,15 @@ SmallVector<Value> WarpgroupGrid::buildColumnLoop(
     if (i != axis)
       order.push_back(i);
   order.push_back(axis);
+  auto [round, number] =
+      splitRound(builder, loc, loop.getInductionVar(), tiles, rounds);
   SmallVector<IndexValue> steps =
-      splitColumnTile(builder, loc, loop.getInductionVar(), axes, order);
+      splitColumnTile(builder, loc, number, axes, order);
   if (warpgroup.order)
     steps[axis] =
         buildOrdered(builder, loc, *warpgroup.order, axes[axis], steps[axis]);
   ColumnTile tile = cta.buildColumnTile(builder, loc, axes, steps);
+  tile.round = round;
   Value needed;
   if (cta.canDiffer(axis) && count > 1)
     needed = buildNeeded(builder, loc, warpgroup, tile);

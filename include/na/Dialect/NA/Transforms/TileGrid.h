@@ -1,4 +1,4 @@
-//===- TileGrid.h - Query and key tiles of a window -------------*- C++ -*-===//
+//===- TileGrid.h - Row and column tiles of a window ------------*- C++ -*-===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -152,6 +152,13 @@ IndexValue countColumnTiles(OpBuilder &builder, Location loc,
 SmallVector<IndexValue> splitColumnTile(OpBuilder &builder, Location loc,
                                         Value number, ArrayRef<AxisTile> axes,
                                         ArrayRef<int64_t> order);
+
+/// Takes the number of a column tile in a loop that goes over `count` tiles
+/// `rounds` times apart into the round, null if there is one only, and the
+/// number of the tile.
+std::pair<Value, Value> splitRound(OpBuilder &builder, Location loc,
+                                   Value number, IndexValue count,
+                                   int64_t rounds);
 
 /// Keeps a schedule that is for a GPU on the loop over the grid, where the
 /// passes on kernels find warps and stages.

@@ -67,13 +67,15 @@ public:
   /// Builds a warpgroup's loop over the CTA's key tiles, which carries `state`;
   /// `body` returns the new state. Each cut axis has a mask of its own. Where
   /// the spans of the warpgroups can differ, the state stays as it is at tiles
-  /// that the warpgroup does not need.
+  /// that the warpgroup does not need. The loop goes over all tiles `rounds`
+  /// times.
   SmallVector<Value> buildColumnLoop(
       OpBuilder &builder, Location loc, const Warpgroup &warpgroup,
       ValueRange state,
       function_ref<SmallVector<Value>(OpBuilder &, const ColumnTile &,
                                       ValueRange state)>
-          body) const;
+          body,
+      int64_t rounds = 1) const;
 
 private:
   bool canLieBeyond() const;
