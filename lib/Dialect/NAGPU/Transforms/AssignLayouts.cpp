@@ -30,8 +30,10 @@ using namespace mlir::nagpu;
 static constexpr int64_t warpSize = 32;
 static constexpr int64_t maxThreads = 1024;
 /// An operand of at most so many registers a thread is kept in them over the
-/// loops, instead of being read from shared memory in every iteration.
+/// loops, instead of being read from shared memory in every iteration, if they
+/// hold no more than that with it.
 static constexpr int64_t residentRegisters = 32;
+static constexpr int64_t loopRegisters = 200;
 
 SmallVector<Value> mlir::nagpu::buildMap(
     ImplicitLocOpBuilder &b, ValueRange inputs, ArrayRef<FragmentType> results,
@@ -209,6 +211,23 @@ LogicalResult LayoutAssigner::convertYield(Operation *yield, TypeRange types) {
   return success();
 }
 
+/// Registers a thread for the tiles that a loop carries from `inits`, and those
+/// that each iteration computes by products.
+int64_t LayoutAssigner::countRegisters(scf::ForOp loop, ValueRange inits) {
+  int64_t registers = 0;
+  for (Value init : inits)
+    if (auto type = dyn_cast<FragmentType>(init.getType()))
+      registers += type.getNumRegisters();
+  loop.walk([&](linalg::ContractOp product) {
+    if (!product.getOutputs()[0].getDefiningOp<linalg::FillOp>())
+      return;
+    auto type = cast<RankedTensorType>(product.getOutputs()[0].getType());
+    int64_t rows = llvm::divideCeil(type.getDimSize(0), warps);
+    registers += rows * padColumns(type.getDimSize(1)) / warpSize;
+  });
+  return registers;
+}
+
 LogicalResult LayoutAssigner::convertFor(scf::ForOp loop) {
   SmallVector<Value> inits;
   for (Value init : loop.getInitArgs())
@@ -217,6 +236,8 @@ LogicalResult LayoutAssigner::convertFor(scf::ForOp loop) {
   if (llvm::is_contained(inits, Value()))
     return loop.emitError("nagpu-assign-layouts: a loop carries a tile that "
                           "is not in registers");
+  if (loops.empty())
+    carriedRegisters = countRegisters(loop, inits);
   auto converted = scf::ForOp::create(b, scalar(loop.getLowerBound()),
                                       scalar(loop.getUpperBound()),
                                       scalar(loop.getStep()), inits);
@@ -390,8 +411,10 @@ Value LayoutAssigner::getLhsSlice(Value tile, int64_t column, int64_t depth) {
   int64_t registers = sliceType.getNumRegisters() * columns / depth;
   bool invariant =
       !loops.empty() && tile.getParentRegion() == &launch.getBody();
-  if (!invariant || registers > residentRegisters)
+  if (!invariant || registers > residentRegisters ||
+      carriedRegisters + keptRegisters + registers > loopRegisters)
     return load(column);
+  keptRegisters += registers;
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointAfterValue(tile);
   SmallVector<Value> &slices = resident[tile];

@@ -62,6 +62,7 @@ private:
   void convertScalar(Operation &op);
   Value buildProduct(Value lhs, Value rhs, Value acc, bool transposed);
   Value getLhsSlice(Value tile, int64_t column, int64_t depth);
+  int64_t countRegisters(scf::ForOp loop, ValueRange inits);
   SmallVector<Value> cloneBody(linalg::GenericOp op, ValueRange args,
                                ImplicitLocOpBuilder &b);
   /// The fragment for a tensor that `op` computes; null, after an error, if
@@ -124,7 +125,10 @@ private:
     int64_t size;
   };
   DenseMap<Value, SmallVector<WindowBounds>> windowRanges;
+  /// Operands, and vectors of rows, in registers over the loops.
   DenseMap<Value, SmallVector<Value>> resident;
+  /// Registers a thread that the outermost loop needs, and those of `resident`.
+  int64_t carriedRegisters = 0, keptRegisters = 0;
 };
 
 /// The digits of `lane` (i32), row-major in `box`.

@@ -164,15 +164,26 @@ class CTA:
         self.shared = np.zeros(shared_bytes, np.uint8)
         self.memory = np.zeros(0, np.uint8)
         self.writes = None
+        # Where the arguments lie, with NaNs between them.
+        self.ranges = []
+
+    def check_gaps(self):
+        """Nothing was written beside the arguments."""
+        gaps = np.ones(len(self.memory), bool)
+        for start, end in self.ranges:
+            gaps[start:end] = False
+        assert (self.memory[gaps] == 0xFF).all(), "stored beside a tensor"
 
     def allocate(self, array, kind):
         """A memref argument: address and shape."""
         start = (len(self.memory) + 511) // 256 * 256
         raw = encode(array, kind).reshape(-1)
-        grown = np.zeros(start + raw.size, np.uint8)
+        # All bits set are a NaN in each type.
+        grown = np.full(start + raw.size + 256, 0xFF, np.uint8)
         grown[: len(self.memory)] = self.memory
-        grown[start:] = raw
+        grown[start : start + raw.size] = raw
         self.memory = grown
+        self.ranges.append((start, start + raw.size))
         return {"base": GLOBAL_BASE + start, "shape": array.shape, "kind": kind}
 
     def read_back(self, memref):
