@@ -1,4 +1,4 @@
-# Takes na.attention through the pipeline for sm_90a as far as the operations of
+# Takes na.attention and its gradients through the pipeline for sm_90a as far as the operations of
 # warpgroups go, runs the blocks of the kernel with the agents in different orders
 # (see warpgroups.py), and compares with the f64 reference. Outputs start as NaN.
 #
@@ -43,7 +43,7 @@ class Case:
     def __init__(self, name, shape, window, query_tile, warpgroup_tile,
                  key_tile, dtype="bf16", stages=2, heads=1, key_heads=None,
                  channels=128, values=None, batch=1, scale=None, blocks=None,
-                 **axes):
+                 op="attention", **axes):
         self.name, self.shape, self.window = name, shape, window
         self.query_tile, self.key_tile = query_tile, key_tile
         self.warpgroup_tile, self.stages = warpgroup_tile, stages
@@ -51,6 +51,7 @@ class Case:
         self.key_heads, self.channels = key_heads or heads, channels
         self.values = values or channels
         self.scale, self.blocks, self.axes = scale, blocks, axes
+        self.op = op
 
 
 CASES = [
@@ -90,7 +91,32 @@ CASES = [
          channels=16, dtype="f16"),
     Case("64 channels", (14, 30), (5, 9), (8, 16), (8, 8), (6, 8), channels=64,
          heads=2, key_heads=1),
+    Case("dq", (200,), (77,), (128,), (64,), (64,), heads=2, batch=2, op="dq"),
+    Case("dq, grouped heads, causal, f16", (300,), (120,), (128,), (64,), (80,),
+         heads=4, key_heads=2, dtype="f16", causal=[True], op="dq"),
+    Case("dq in two axes", (20, 37), (7, 12), (8, 16), (8, 8), (6, 8), heads=2,
+         stride=[2, 1], causal=[False, True], op="dq", channels=64, values=96),
+    Case("dq in three axes", (5, 9, 9), (3, 4, 5), (2, 8, 8), (1, 8, 8),
+         (1, 4, 8), op="dq", channels=32, scale=-0.5),
+    Case("dkv", (200,), (77,), (64,), (64,), (128,), heads=2, batch=2,
+         op="dkv"),
+    Case("dkv, a tile and one more", (129,), (129,), (64,), (64,), (128,),
+         op="dkv", channels=64),
+    Case("dkv, grouped heads, causal, f16", (300,), (120,), (48,), (64,), (128,),
+         heads=6, key_heads=2, dtype="f16", causal=[True], op="dkv",
+         channels=96, values=64),
+    Case("dkv in two axes", (20, 37), (7, 12), (6, 8), (8, 8), (8, 16), heads=2,
+         stride=[2, 1], causal=[False, True], op="dkv", channels=64),
+    Case("dkv, a last warpgroup without keys", (9, 17), (9, 9), (4, 8), (8, 8),
+         (8, 16), batch=2, op="dkv", channels=32),
+    Case("dkv in three axes, three stages", (5, 9, 9), (3, 4, 5), (1, 4, 8),
+         (1, 8, 8), (2, 8, 8), op="dkv", channels=32, scale=-0.5, stages=3),
 ]
+
+# Inputs, statistics and outputs of each operation.
+OPERANDS = {"attention": ("q k v", "", "o lse"),
+            "dq": ("q k v do", "lse delta", "dq"),
+            "dkv": ("q k v do", "lse delta", "dk dv")}
 
 
 def lower(case, arguments):
@@ -112,9 +138,12 @@ def lower(case, arguments):
         return (", ".join(f"%{name}" for name in names) + " : "
                 + ", ".join(types[name] for name in names))
 
+    inputs, statistics, outputs = (x.split() for x in OPERANDS[case.op])
+    gradient = f"_{case.op} " if statistics else ""
+    stats = f"stats({group(statistics)})" if statistics else ""
     text = f"""
 func.func @main({', '.join(f'%{n}: {t}' for n, t in types.items())}) {{
-  na.attention ins({group('qkv')}) outs({group(('o', 'lse'))})
+  na.attention{gradient} ins({group(inputs)}) {stats} outs({group(outputs)})
     window(<{window}>) {{{attributes}}}
   return
 }}"""
@@ -137,17 +166,21 @@ func.func @main({', '.join(f'%{n}: {t}' for n, t in types.items())}) {{
 def run(case, seed):
     random = np.random.default_rng(seed)
     tokens = (case.batch, *case.shape)
-    arguments = {
-        name: Global(name, rounded(random.standard_normal(
-            (*tokens, heads, channels)), case.dtype), case.dtype)
-        for name, heads, channels in (
-            ("q", case.heads, case.channels),
-            ("k", case.key_heads, case.channels),
-            ("v", case.key_heads, case.values))}
-    arguments["o"] = Global("o", np.full((*tokens, case.heads, case.values),
-                                         np.nan), case.dtype)
-    arguments["lse"] = Global("lse", np.full((*tokens, case.heads), np.nan),
-                              "f32")
+    inputs, statistics, outputs = (x.split() for x in OPERANDS[case.op])
+    shapes = {"q": (case.heads, case.channels),
+              "k": (case.key_heads, case.channels),
+              "v": (case.key_heads, case.values),
+              "o": (case.heads, case.values), "lse": (case.heads,)}
+    shapes.update(do=shapes["o"], dq=shapes["q"], dk=shapes["k"], dv=shapes["v"])
+    values = {name: rounded(random.standard_normal((*tokens, *shapes[name])),
+                            case.dtype) for name in inputs}
+    expected = references(case, values)
+    for name in statistics:
+        values[name] = expected.pop(name).astype(np.float32)
+    for name in outputs:
+        values[name] = np.full((*tokens, *shapes[name]), np.nan)
+    arguments = {name: Global(name, x, "f32" if name in ("lse", "delta")
+                              else case.dtype) for name, x in values.items()}
     orders = [options.order] if options.order else ORDERS
 
     def blocks(total):
@@ -161,21 +194,40 @@ def run(case, seed):
     Module(lower(case, arguments)).run_host(
         "main", list(arguments.values()), blocks)
     ((count, total),) = grids
-    inputs = [arguments[x].values.astype(np.float64) for x in "qkv"]
-    expected, lse = reference.attention(
-        *inputs, window=list(case.window), scale=case.scale, **case.axes)
-    there = arguments["lse"].writes > 0
-    assert (arguments["o"].writes > 0).all(-1)[there].all()
-    assert there.all() if count == total else there.any()
-    error = np.abs(arguments["lse"].values[there].astype(np.float64)
-                   - lse[there]).max()
-    assert error <= reference.LSE_TOLERANCES[case.dtype], (case.name, error)
-    whole, row = reference.relative_errors(
-        arguments["o"].values[there], expected[there])
+    errors = []
+    for name in outputs:
+        out = arguments[name]
+        there = out.writes > 0 if name == "lse" else (out.writes > 0).all(-1)
+        assert there.all() if count == total else there.any()
+        errors += check(case, name, out.values[there], expected[name], there)
+    print(f"{case.name}: {count} of {total} blocks, error "
+          + ", ".join(f"{error:.1e}" for error in errors), flush=True)
+
+
+def references(case, values):
+    """The outputs in f64, and the statistics of gradients."""
+    exact = {name: x.astype(np.float64) for name, x in values.items()}
+    settings = dict(window=list(case.window), scale=case.scale, **case.axes)
+    if case.op == "attention":
+        o, lse = reference.attention(**exact, **settings)
+        return dict(o=o, lse=lse)
+    gradients = reference.attention_grad(**exact, **settings)
+    output_grad = exact.pop("do")
+    o, lse = reference.attention(**exact, **settings)
+    return dict(gradients, lse=lse, delta=(o * output_grad).sum(-1))
+
+
+def check(case, name, out, expected, there):
+    """The errors of the rows that are there."""
+    if name == "lse":
+        error = np.abs(out.astype(np.float64) - expected[there]).max()
+        assert error <= reference.LSE_TOLERANCES[case.dtype], (case.name, error)
+        return [error]
+    whole, row = reference.relative_errors(out, expected[there],
+                                           gradient=case.op != "attention")
     limits = reference.TOLERANCES[case.dtype]
-    assert whole <= limits[0] and row <= limits[1], (case.name, whole, row)
-    print(f"{case.name}: {count} of {total} blocks, error {whole:.1e}, "
-          f"{row:.1e}, {error:.1e}", flush=True)
+    assert whole <= limits[0] and row <= limits[1], (case.name, name, whole, row)
+    return [whole, row]
 
 
 def random_tile(random, rank, size):

@@ -9,7 +9,7 @@ import numpy as np
 
 import scalars
 from cta import Op, parse
-from machine import (Agent, Barrier, Copy, Fault, Machine, NamedBarrier, Order,
+from machine import (Agent, Barrier, Copy, Fault, LaneCopies, Machine, NamedBarrier, Order,
                      Slot, join)
 from scalars import rounded
 
@@ -111,9 +111,18 @@ CONTROL = {"scf.for": "for_", "scf.if": "if_", "scf.while": "while_",
            "nagpu.named_barrier": "named_barrier"}
 # Another agent may come between these; between others it makes no difference.
 VISIBLE = {f"nagpu.{name}" for name in (
-    "mbarrier_wait", "mbarrier_arrive", "mbarrier_expect_tx", "named_barrier",
-    "tma_load", "tma_store", "wgmma", "wgmma_wait", "mailbox_put",
+    "mbarrier_wait", "mbarrier_arrive", "mbarrier_expect_tx",
+    "mbarrier_arrive_copies", "named_barrier", "tma_load", "tma_store",
+    "async_copy", "ldvector", "wgmma", "wgmma_wait", "mailbox_put",
     "mailbox_get")}
+
+
+def extents(text):
+    """Rows and columns of a fragment's type; 1 along which it is the same."""
+    shape, _ = tile_type(text)
+    if len(shape) == 2:
+        return shape
+    return (1, shape[0]) if "column" in text else (shape[0], 1)
 
 
 class Block:
@@ -311,14 +320,30 @@ class Block:
     # Copies by the threads of a warpgroup, before they are given to the TMA.
     def _nagpu_async_copy(self, agent, op, args, env):
         source, batch, head, *at, dest = args
-        values = source.values[batch, ..., head, :]
         assert set(op.integers("dilation")) == {1}
         slot = dest.slot
         slot.check_write(agent)
-        slot.data[:] = read_box(values, at + [0], (
-            *op.integers("box"), slot.data.shape[1])).reshape(slot.data.shape)
+        # Numbers of tokens lie in one row.
+        vector = source.values.ndim == len(at) + 2
+        values = source.values[batch, ..., head, None if vector else slice(None)]
+        box = read_box(values, at + [0], (
+            *op.integers("box"), 1 if vector else slot.data.shape[1]))
+        box = box.reshape(slot.data.shape)
+        slot.data[:] = np.nan if agent.producer else box
         slot.wrote(agent.number, np.inf)
-        return [[slot]]
+        return [[(slot, box) if agent.producer else slot]]
+
+    def _nagpu_mbarrier_arrive_copies(self, agent, op, args, env):
+        barriers, index, *tokens = args
+        self.machine.copy(LaneCopies(agent, sum(tokens, []),
+                                     self.pick(barriers, index)))
+
+    def _nagpu_ldvector(self, agent, op, args, env):
+        slot = args[0].slot
+        slot.check_read(agent)
+        slot.read(agent)
+        values = slot.data.reshape(extents(op.result_types[0]))
+        return Fragment(np.array(values, np.float32), agent.time)
 
     def _nagpu_async_commit(self, agent, op, args, env):
         agent.copies.append(sum(args, []))
@@ -466,13 +491,11 @@ class Block:
         body = op.regions[0]
         types = [t for t in op.types + op.result_types] + re.findall(
             r"over = (!nagpu\.fragment<[^>]*>)", op.attrs)
-        shapes = [tile_type(t)[0] for t in types]
-        shape = max(shapes, key=len)
+        shape = np.broadcast_shapes(*(extents(t) for t in types))
         env.update(zip(self.arguments.get(id(body), []),
                        (self.fragment(x) for x in args)))
         rows = np.arange(shape[0], dtype=np.int32)[:, None]
-        columns = np.arange(shape[1] if len(shape) > 1 else 1,
-                            dtype=np.int32)[None]
+        columns = np.arange(shape[1], dtype=np.int32)[None]
         for inner in body:
             operands = [env[x] for x in inner.operands]
             if inner.name == "nagpu.yield":
@@ -485,10 +508,8 @@ class Block:
             env.update(zip(inner.results, results))
         out = []
         for x, kind in zip(operands, op.result_types):
-            extent, kind = tile_type(kind)
-            extent = extent if len(extent) == 2 else (extent[0], 1)
-            x = np.asarray(x, scalars.DTYPES[kind])
-            out.append(Fragment(np.broadcast_to(x, extent), agent.time))
+            x = np.asarray(x, scalars.DTYPES[tile_type(kind)[1]])
+            out.append(Fragment(np.broadcast_to(x, extents(kind)), agent.time))
         return out
 
     def _nagpu_store(self, agent, op, args, env):
