@@ -127,13 +127,17 @@ static void overlap(Block &block) {
   if (scores.size() != 2 || products.size() < 3)
     return;
   issueEarly(products[scores[0]], products[scores[1]]);
+  // What a wait freed was read by products up to that one, of which others may
+  // be waited for later now.
+  Operation *latest = nullptr;
   for (Product &product : products) {
-    Operation *user = findFirstUser(product.wait);
-    product.wait->moveBefore(user);
-    Operation *last = product.wait;
+    product.wait->moveBefore(findFirstUser(product.wait));
+    if (!latest || latest->isBeforeInBlock(product.wait))
+      latest = product.wait;
+    Operation *at = latest;
     for (Operation *op : product.frees) {
-      op->moveAfter(last);
-      last = op;
+      op->moveAfter(at);
+      at = op;
     }
   }
   // A group may be waited for while younger ones are in flight.
