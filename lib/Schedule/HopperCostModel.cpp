@@ -68,7 +68,8 @@ AxisWork splitAxis(const Problem &problem, size_t i, int64_t warpgroups,
   constexpr double perMissing = 0.3;
   constexpr int64_t maxBlocks = 512; // more are sampled
   const window::Axis &axis = problem.axes[i];
-  int64_t size = problem.lengths[i], queryTile = warpgroups * ownTile;
+  // Of the larger residue classes, which stand for all.
+  int64_t size = modelSize(problem, i), queryTile = warpgroups * ownTile;
   int64_t blocks = window::ceilDiv(size, queryTile);
   bool differs = window::canCut(axis, size, queryTile);
   int64_t step = std::max<int64_t>(1, blocks / maxBlocks), count = 0;
@@ -118,11 +119,11 @@ AxisWork splitAxis(const Problem &problem, size_t i, int64_t warpgroups,
       work.weighted += computed * (1 + perMissing * missing);
     }
   }
-  double weight = double(blocks) / double(count);
+  work.blocks = double(blocks) * double(axis.dilation);
+  double weight = work.blocks / double(count);
   for (double *sum :
        {&work.loaded, &work.computed, &work.weighted, &work.inside})
     *sum *= weight;
-  work.blocks = double(blocks);
   work.cut =
       differs || (axis.causal ? keyTile != 1 : axis.window % keyTile != 0);
   return work;
@@ -397,9 +398,8 @@ bool schedule::isForWarpgroups(const GpuProblem &problem) {
   bool narrow = problem.fused && problem.operandBytes == 2 &&
                 fits(problem.headDim) && fits(problem.valueDim) &&
                 !problem.hasBias && problem.additionalKeys == 0;
-  for (size_t i = 0; i < problem.axes.size(); ++i)
-    narrow &=
-        problem.lengths[i] != dynamicLength && problem.axes[i].dilation == 1;
+  for (int64_t length : problem.lengths)
+    narrow &= length != dynamicLength;
   return narrow && problem.axes.size() <= maxRank;
 }
 

@@ -329,7 +329,6 @@ TEST(HopperCostModel, Scope) {
   without([](GpuProblem &p) { p.hasBias = true; });
   without([](GpuProblem &p) { p.additionalKeys = 1; });
   without([](GpuProblem &p) { p.fused = false; });
-  without([](GpuProblem &p) { p.axes[0].dilation = 2; });
   without([](GpuProblem &p) { p.lengths[0] = dynamicLength; });
   // Products of warpgroups.
   EXPECT_FALSE(searchHopper(problem, *findGpuChip("sm_89")));

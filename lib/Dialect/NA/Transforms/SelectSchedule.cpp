@@ -11,6 +11,8 @@
 #include "na/Schedule/GpuCostModel.h"
 #include "na/Schedule/HopperCostModel.h"
 
+#include "llvm/Support/MathExtras.h"
+
 namespace mlir::na {
 #define GEN_PASS_DEF_NASELECTSCHEDULE
 #include "na/Dialect/NA/Transforms/Passes.h.inc"
@@ -25,14 +27,28 @@ static constexpr StringLiteral warpgroupChip = "sm_90a";
 
 /// Whether the TMA can read boxes of a tensor `[B, X.., H, D]`, by what its
 /// type says (the rest is for the run time): heads and channels without gaps,
-/// other strides a multiple of 16 bytes.
-static bool canReadBoxes(Value tensor) {
-  auto type = dyn_cast<MemRefType>(tensor.getType());
+/// other strides a multiple of 16 bytes, and coordinates of 32 bits, also of
+/// the innermost dimension, which residues are a part of.
+static bool canReadBoxes(Value tensor, WindowAttr window) {
+  auto shaped = cast<ShapedType>(tensor.getType());
+  auto type = dyn_cast<MemRefType>(shaped);
+  // What has no layout yet will get one without gaps.
   if (!type)
-    return true;
+    type = MemRefType::get(shaped.getShape(), shaped.getElementType());
   SmallVector<int64_t> strides;
   int64_t offset, rank = type.getRank();
   if (failed(type.getStridesAndOffset(strides, offset)) || strides.back() != 1)
+    return false;
+  int64_t last = shaped.getShape()[rank - 2] * shaped.getShape()[rank - 1];
+  for (auto [axis, dilation] : llvm::enumerate(window.getDilation())) {
+    int64_t stride = strides[axis + 1], residues;
+    if (ShapedType::isDynamic(stride))
+      continue;
+    if (llvm::MulOverflow(stride, dilation - 1, residues) ||
+        llvm::AddOverflow(last, residues, last))
+      return false;
+  }
+  if (!llvm::isInt<32>(last))
     return false;
   for (int64_t dim = 0; dim < rank - 1; ++dim) {
     if (type.getDimSize(dim) == 1 || ShapedType::isDynamic(strides[dim]))
@@ -191,7 +207,12 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
       tiling->warpgroupTile.assign(warpgroupTile.begin(), warpgroupTile.end());
     } else if (target == warpgroupChip && !hasAdditionalKeys &&
                queryTile.empty() && keyTile.empty() &&
-               llvm::all_of(op->getOperands().take_front(3), canReadBoxes)) {
+               llvm::all_of(op->getOperands().take_front(3),
+                            [&](Value tensor) {
+                              return canReadBoxes(
+                                  tensor,
+                                  op->getAttrOfType<WindowAttr>("window"));
+                            })) {
       tiling = searchHopper(problem, *chip);
       if (tiling && !isFasterWithWarpgroups(problem, *chip, *tiling))
         return false;

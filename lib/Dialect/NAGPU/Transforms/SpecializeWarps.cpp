@@ -14,12 +14,14 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace mlir::nagpu {
 #define GEN_PASS_DEF_NAGPUSPECIALIZEWARPS
@@ -43,6 +45,8 @@ struct Load {
   AsyncCommitOp commit;
   AsyncWaitOp wait;
   Value map, ring, full, free;
+  /// Of the tensor; empty without dilation.
+  SmallVector<Value> strides;
 
   SharedType getType() { return cast<SharedType>(copy.getDest().getType()); }
 };
@@ -130,8 +134,11 @@ LogicalResult WarpSpecializer::checkCopy(Load &load) {
   if (!load.getType().isTma())
     return copy.emitError("nagpu-specialize-warps: the tile does not lie in "
                           "panels of the TMA");
-  if (llvm::any_of(copy.getDilation(), [](int64_t d) { return d != 1; }))
-    return copy.emitError("nagpu-specialize-warps: a copy with dilation");
+  auto source = cast<MemRefType>(copy.getSource().getType());
+  for (auto [axis, dilation] : llvm::enumerate(copy.getDilation()))
+    if (dilation != 1 && source.isDynamicDim(axis + 1))
+      return copy.emitError("nagpu-specialize-warps: a copy with dilation ")
+             << dilation << " on axis " << axis << ", whose length is dynamic";
   if (!copy.getSource().getParentRegion()->isProperAncestor(&launch.getBody()))
     return copy.emitError("nagpu-specialize-warps: the tensor is not known "
                           "where the kernel is launched");
@@ -259,11 +266,26 @@ void WarpSpecializer::buildMap(Load &load) {
   llvm::append_range(box, load.copy.getBox());
   SharedType type = load.getType();
   box.push_back(type.getPanelColumns());
-  load.map = TensorMapOp::create(b,
-                                 TensorMapType::get(b.getContext(), box,
-                                                    type.getElementType(),
-                                                    type.getSwizzle()),
-                                 load.copy.getSource());
+  Value source = load.copy.getSource();
+  ArrayRef<int64_t> dilation = load.copy.getDilation();
+  bool dilated = llvm::any_of(dilation, [](int64_t d) { return d != 1; });
+  load.map = TensorMapOp::create(
+      b,
+      TensorMapType::get(b.getContext(), box, type.getElementType(),
+                         type.getSwizzle()),
+      source, dilated ? b.getDenseI64ArrayAttr(dilation) : DenseI64ArrayAttr());
+  if (!dilated)
+    return;
+  auto [strides, offset] =
+      cast<MemRefType>(source.getType()).getStridesAndOffset();
+  if (llvm::none_of(strides, ShapedType::isDynamic)) {
+    for (int64_t stride : strides)
+      load.strides.push_back(constant(stride));
+    return;
+  }
+  llvm::append_range(load.strides,
+                     memref::ExtractStridedMetadataOp::create(b, source)
+                         .getStrides());
 }
 
 Value WarpSpecializer::buildRing(Load &load, int64_t slots) {
@@ -345,12 +367,25 @@ void WarpSpecializer::buildCopy(Load &load, IRMapping &mapping, Slot slot) {
   Operation *before =
       dyn_cast<scf::ForOp>(b.getInsertionBlock()->getParentOp());
   SmallVector<Value> at = {clone(load.copy.getBatch(), mapping, before)};
-  for (Value position : load.copy.getAt())
-    at.push_back(clone(position, mapping, before));
-  int64_t channels =
-      cast<MemRefType>(load.copy.getSource().getType()).getShape().back();
+  auto source = cast<MemRefType>(load.copy.getSource().getType());
   Value head = clone(load.copy.getHead(), mapping, before);
-  at.push_back(arith::MulIOp::create(b, head, constant(channels)));
+  Value channel =
+      arith::MulIOp::create(b, head, constant(source.getShape().back()));
+  for (auto [axis, token] : llvm::enumerate(load.copy.getAt())) {
+    Value place = clone(token, mapping, before);
+    // See nagpu.tensor_map.
+    if (int64_t dilation = load.copy.getDilation()[axis]; dilation != 1) {
+      int64_t length = source.getDimSize(axis + 1);
+      int64_t padding = llvm::alignTo(length, dilation) - length;
+      Value padded = arith::AddIOp::create(b, place, constant(padding));
+      place = arith::DivUIOp::create(b, padded, constant(dilation));
+      Value residue = arith::RemUIOp::create(b, padded, constant(dilation));
+      residue = arith::MulIOp::create(b, residue, load.strides[axis + 1]);
+      channel = arith::AddIOp::create(b, channel, residue);
+    }
+    at.push_back(place);
+  }
+  at.push_back(channel);
   SharedType type = load.getType();
   int64_t bytes = type.getSlotType().getBytes();
   MBarrierExpectTxOp::create(b, load.full, slot.index, bytes);

@@ -88,6 +88,16 @@ CASES = [
          channels=32, batch=2),
     Case("16 channels, 256 keys", (300,), (256,), (128,), (64,), (256,),
          channels=16, dtype="f16"),
+    Case("dilated", (203,), (21,), (128,), (64,), (48,), dilation=[3], heads=2,
+         batch=2),
+    Case("dilated in two axes", (23, 50), (3, 9), (8, 16), (8, 8), (5, 16),
+         dilation=[5, 2], causal=[False, True], heads=4, key_heads=2,
+         channels=64),
+    Case("dilated in three axes", (7, 12, 13), (3, 4, 2), (4, 4, 8), (2, 4, 8),
+         (3, 4, 4), dilation=[2, 3, 5], stride=[1, 2, 1], channels=32, batch=2,
+         dtype="f16"),
+    Case("a token of each residue", (40,), (1,), (64,), (64,), (16,),
+         dilation=[40], channels=16),
     Case("64 channels", (14, 30), (5, 9), (8, 16), (8, 8), (6, 8), channels=64,
          heads=2, key_heads=1),
 ]
@@ -200,7 +210,10 @@ def random_case(seed):
     axis = random.integers(rank)
     if random.random() < 0.3:
         shape[axis] = min(query[axis] + 1, 2 * most)
-    window = [int(random.integers(1, n + 1)) for n in shape]
+    dilation = [int(random.integers(1, min(n, 6) + 1))
+                if random.random() < 0.3 else 1 for n in shape]
+    window = [int(random.integers(1, n // d + 1))
+              for n, d in zip(shape, dilation)]
     key_heads = int(random.integers(1, 3))
     channels = 16 * int(random.integers(1, 17))
     values = (16 * int(random.integers(1, 17)) if random.random() < 0.5
@@ -223,7 +236,7 @@ def random_case(seed):
         batch=int(random.integers(1, 3)),
         stride=[int(random.integers(1, w + 1)) if random.random() < 0.5 else 1
                 for w in window],
-        causal=[bool(random.random() < 0.3) for _ in shape])
+        causal=[bool(random.random() < 0.3) for _ in shape], dilation=dilation)
 
 
 if options.random:

@@ -64,12 +64,39 @@ class Global:
 
 
 class Map:
-    """A tensor map: heads and channels are one dimension."""
+    """A tensor map: heads and channels are one dimension, to which the residues
+    of dilated axes add."""
 
-    def __init__(self, memref):
-        shape = memref.values.shape
-        self.channels = shape[-1]
-        self.values = memref.values.reshape(*shape[:-2], shape[-2] * shape[-1])
+    def __init__(self, memref, dilation=()):
+        *tokens, heads, self.channels = memref.values.shape
+        self.dilated = any(d != 1 for d in dilation)
+        self.values = memref.values.reshape(*tokens, heads * self.channels)
+        self.sizes = list(self.values.shape)
+        self.strides = [x // 4 for x in self.values.strides]
+        self.base = 0
+        for axis, d in enumerate(dilation, 1):
+            if d == 1:
+                continue
+            length, stride = self.sizes[axis], self.strides[axis]
+            self.sizes[axis] = -(-length // d)
+            self.base -= (self.sizes[axis] * d - length) * stride
+            self.sizes[-1] += (d - 1) * stride
+            self.strides[axis] *= d
+
+    def read(self, at, box):
+        if not self.dilated:
+            return read_box(self.values, at, box)
+        inside, places = np.ones(box, bool), np.full(box, self.base)
+        for index, start, size, stride in zip(np.indices(box), at, self.sizes,
+                                              self.strides):
+            inside &= (start + index >= 0) & (start + index < size)
+            places += (start + index) * stride
+        places = places[inside]
+        if ((places < 0) | (places >= self.values.size)).any():
+            raise Fault(f"a box at {at} reads beyond the tensor")
+        values = np.zeros(box, np.float32)
+        values[inside] = self.values.reshape(-1)[places]
+        return values
 
 
 class Fragment:
@@ -312,9 +339,13 @@ class Block:
     def _nagpu_async_copy(self, agent, op, args, env):
         source, batch, head, *at, dest = args
         values = source.values[batch, ..., head, :]
-        assert set(op.integers("dilation")) == {1}
         slot = dest.slot
         slot.check_write(agent)
+        # The tokens from the first on that are in its residue class.
+        dilation = op.integers("dilation")
+        first = [x % d for x, d in zip(at, dilation)]
+        values = values[tuple(slice(x, None, d) for x, d in zip(first, dilation))]
+        at = [(x - y) // d for x, y, d in zip(at, first, dilation)]
         slot.data[:] = read_box(values, at + [0], (
             *op.integers("box"), slot.data.shape[1])).reshape(slot.data.shape)
         slot.wrote(agent.number, np.inf)
@@ -340,7 +371,7 @@ class Block:
         if at[-1] % tensor.channels + columns > tensor.channels:
             raise Fault(f"copies {columns} channels from {at[-1]} on, which are "
                         f"not of one head of {tensor.channels}")
-        panels = [read_box(tensor.values, at[:-1] + [at[-1] + first], box)
+        panels = [tensor.read(at[:-1] + [at[-1] + first], box)
                   for first in range(0, columns, box[-1])]
         values = np.concatenate([x.reshape(rows, -1) for x in panels], axis=1)
         self.machine.copy(Copy(agent, tile.slot, values,
@@ -589,7 +620,8 @@ class Host(Block):
         self.module, self.choose = module, choose
 
     def _nagpu_tensor_map(self, agent, op, args, env):
-        return Map(args[0])
+        dilated = "dilation" in op.attrs
+        return Map(args[0], op.integers("dilation") if dilated else ())
 
     def _nagpu_multiprocessors(self, agent, op, args, env):
         # Few, so that a CTA of a persistent grid has several items.
