@@ -153,6 +153,30 @@ struct BlockWork {
   }
 };
 
+/// The part of a tiling that axes do not determine.
+struct BlockShape {
+  int64_t warpgroups, keys, stages;
+  bool separable;
+};
+
+/// Adds the tiles of additional keys, which every block loads and all of its
+/// warpgroups compute.
+void addAdditionalKeys(const GpuProblem &problem, const BlockShape &shape,
+                       BlockWork &work) {
+  if (problem.additionalKeys == 0)
+    return;
+  double tiles =
+      work.blocks * double(window::ceilDiv(problem.additionalKeys, shape.keys));
+  double computed = tiles * double(shape.warpgroups);
+  double share = work.computed / (work.computed + computed);
+  work.loaded += tiles;
+  work.computed += computed;
+  work.weighted += computed;
+  work.maskedAxes *= share;
+  work.masks *= share;
+  work.unmaskedShare = work.unmaskedShare * share + 1 - share;
+}
+
 /// Whether the coordinates in a key tile of the columns that a thread holds are
 /// numbers known at compile time plus a part that depends on the thread alone:
 /// a mask then is a comparison per coordinate and a selection per score.
@@ -167,12 +191,6 @@ bool hasSeparableColumns(const std::vector<int64_t> &keyTile,
     return false;
   return !cutsOuterAxes || others % (8 / last) == 0;
 }
-
-/// The part of a tiling that axes do not determine.
-struct BlockShape {
-  int64_t warpgroups, keys, stages;
-  bool separable;
-};
 
 int64_t countSharedBytes(const GpuProblem &problem, const BlockShape &shape) {
   return problem.operandBytes * (shape.warpgroups * rows * problem.headDim +
@@ -349,6 +367,7 @@ private:
       work.add(axis, key[i]);
       cutsOuterAxes |= axis.cut && i + 1 < rank;
     }
+    addAdditionalKeys(problem, shape, work);
     shape.separable = hasSeparableColumns(key, cutsOuterAxes);
     double cycles = predictCycles(problem, chip, work, shape, *budgets);
     // Near ties go to what was tried first, not to rounding errors.
@@ -397,7 +416,7 @@ bool schedule::isForWarpgroups(const GpuProblem &problem) {
   };
   bool narrow = problem.fused && problem.operandBytes == 2 &&
                 fits(problem.headDim) && fits(problem.valueDim) &&
-                !problem.hasBias && problem.additionalKeys == 0;
+                !problem.hasBias;
   for (int64_t length : problem.lengths)
     narrow &= length != dynamicLength;
   return narrow && problem.axes.size() <= maxRank;
@@ -431,6 +450,11 @@ std::optional<HopperCost> schedule::predictHopper(const GpuProblem &problem,
   std::optional<WarpgroupBudgets> budgets = getBudgets(problem, chip, shape);
   if (own != rows || !budgets)
     return std::nullopt;
+  addAdditionalKeys(problem, shape, work);
+  double queries = 1;
+  for (int64_t length : problem.lengths)
+    queries *= double(length);
+  needed += queries * double(problem.additionalKeys);
   shape.separable = hasSeparableColumns(tiling.keyTile, cutsOuterAxes);
   HopperCost cost;
   cost.sharedBytes = countSharedBytes(problem, shape);

@@ -90,13 +90,28 @@ func.func @far_residue(
 }
 
 // CHECK-LABEL: func @additional_keys
-// CHECK:         schedule = #na.schedule<target = "sm_90", {{.*}} warps
-func.func @additional_keys(%q: memref<1x64x64x8x128xf16>, %a: memref<1x?x8x128xf16>,
-                           %o: memref<1x64x64x8x128xf16>) {
+// CHECK:         schedule = #na.schedule<target = "sm_90a", {{.*}} warpgroup_tile
+func.func @additional_keys(%q: memref<1x128x128x24x128xf16>, %a: memref<1x512x24x128xf16>,
+                           %o: memref<1x128x128x24x128xf16>) {
   na.attention
-    ins(%q, %q, %q : memref<1x64x64x8x128xf16>, memref<1x64x64x8x128xf16>, memref<1x64x64x8x128xf16>)
-    additional(%a, %a : memref<1x?x8x128xf16>, memref<1x?x8x128xf16>)
-    outs(%o : memref<1x64x64x8x128xf16>) window(<size = [7, 7]>)
+    ins(%q, %q, %q : memref<1x128x128x24x128xf16>, memref<1x128x128x24x128xf16>, memref<1x128x128x24x128xf16>)
+    additional(%a, %a : memref<1x512x24x128xf16>, memref<1x512x24x128xf16>)
+    outs(%o : memref<1x128x128x24x128xf16>) window(<size = [64, 32]>)
+  return
+}
+
+// A box of additional keys cannot be read either where heads are apart.
+// CHECK-LABEL: func @additional_keys_apart
+// CHECK:         schedule = #na.schedule<target = "sm_90", {{.*}} warps
+func.func @additional_keys_apart(
+    %q: memref<1x128x128x24x128xf16>,
+    %a: memref<1x512x24x128xf16, strided<[1966080, 3840, 160, 1]>>,
+    %o: memref<1x128x128x24x128xf16>) {
+  na.attention
+    ins(%q, %q, %q : memref<1x128x128x24x128xf16>, memref<1x128x128x24x128xf16>, memref<1x128x128x24x128xf16>)
+    additional(%a, %a : memref<1x512x24x128xf16, strided<[1966080, 3840, 160, 1]>>,
+                        memref<1x512x24x128xf16, strided<[1966080, 3840, 160, 1]>>)
+    outs(%o : memref<1x128x128x24x128xf16>) window(<size = [64, 32]>)
   return
 }
 

@@ -29,7 +29,7 @@ static constexpr StringLiteral warpgroupChip = "sm_90a";
 /// type says (the rest is for the run time): heads and channels without gaps,
 /// other strides a multiple of 16 bytes, and coordinates of 32 bits, also of
 /// the innermost dimension, which residues are a part of.
-static bool canReadBoxes(Value tensor, WindowAttr window) {
+static bool canReadBoxes(Value tensor, ArrayRef<int64_t> dilations) {
   auto shaped = cast<ShapedType>(tensor.getType());
   auto type = dyn_cast<MemRefType>(shaped);
   // What has no layout yet will get one without gaps.
@@ -40,7 +40,7 @@ static bool canReadBoxes(Value tensor, WindowAttr window) {
   if (failed(type.getStridesAndOffset(strides, offset)) || strides.back() != 1)
     return false;
   int64_t last = shaped.getShape()[rank - 2] * shaped.getShape()[rank - 1];
-  for (auto [axis, dilation] : llvm::enumerate(window.getDilation())) {
+  for (auto [axis, dilation] : llvm::enumerate(dilations)) {
     int64_t stride = strides[axis + 1], residues;
     if (ShapedType::isDynamic(stride))
       continue;
@@ -57,6 +57,17 @@ static bool canReadBoxes(Value tensor, WindowAttr window) {
                         : strides[dim] * type.getElementTypeBitWidth() % 128)
       return false;
   }
+  return true;
+}
+
+/// Whether the TMA can read all that kernels of warpgroups load.
+static bool canReadBoxes(AttentionOp op) {
+  for (Value tensor : {op.getQuery(), op.getKey(), op.getValue()})
+    if (!canReadBoxes(tensor, op.getWindow().getDilation()))
+      return false;
+  for (Value tensor : {op.getAdditionalKey(), op.getAdditionalValue()})
+    if (tensor && !canReadBoxes(tensor, ArrayRef<int64_t>()))
+      return false;
   return true;
 }
 
@@ -163,7 +174,7 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
     problem.operandBytes = type.getElementTypeBitWidth() / 8;
     problem.fused = heads && values;
     if (problem.fused) {
-      FailureOr<bool> done = selectWarpgroups(op, problem, bool(additional));
+      FailureOr<bool> done = selectWarpgroups(op, problem);
       if (failed(done) || *done)
         return success(succeeded(done));
     }
@@ -196,8 +207,7 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
   /// Attaches a schedule for warpgroups: that of the options, or the model's if
   /// the options say nothing and the problem is for them. False if neither.
   FailureOr<bool> selectWarpgroups(Operation *op,
-                                   const ::na::schedule::GpuProblem &problem,
-                                   bool hasAdditionalKeys) {
+                                   const ::na::schedule::GpuProblem &problem) {
     using namespace ::na::schedule;
     std::optional<HopperTiling> tiling;
     if (!warpgroupTile.empty()) {
@@ -205,14 +215,9 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
       tiling->queryTile.assign(queryTile.begin(), queryTile.end());
       tiling->keyTile.assign(keyTile.begin(), keyTile.end());
       tiling->warpgroupTile.assign(warpgroupTile.begin(), warpgroupTile.end());
-    } else if (target == warpgroupChip && !hasAdditionalKeys &&
-               queryTile.empty() && keyTile.empty() &&
-               llvm::all_of(op->getOperands().take_front(3),
-                            [&](Value tensor) {
-                              return canReadBoxes(
-                                  tensor,
-                                  op->getAttrOfType<WindowAttr>("window"));
-                            })) {
+    } else if (target == warpgroupChip && queryTile.empty() &&
+               keyTile.empty() && isa<AttentionOp>(op) &&
+               canReadBoxes(cast<AttentionOp>(op))) {
       tiling = searchHopper(problem, *chip);
       if (tiling && !isFasterWithWarpgroups(problem, *chip, *tiling))
         return false;

@@ -31,6 +31,22 @@ using namespace mlir::na;
 
 namespace {
 
+/// The tile that `then` builds, where `condition` holds, or that of
+/// `otherwise`.
+static Value
+buildChoice(ImplicitLocOpBuilder &b, Value condition,
+            function_ref<Value(ImplicitLocOpBuilder &)> then,
+            function_ref<Value(ImplicitLocOpBuilder &)> otherwise) {
+  auto yields = [](function_ref<Value(ImplicitLocOpBuilder &)> build) {
+    return [=](OpBuilder &builder, Location loc) {
+      ImplicitLocOpBuilder b(loc, builder);
+      scf::YieldOp::create(b, build(b));
+    };
+  };
+  return scf::IfOp::create(b, condition, yields(then), yields(otherwise))
+      .getResult(0);
+}
+
 /// Builds the tiled program of one operation.
 class AttentionTiler {
 public:
@@ -63,6 +79,9 @@ private:
   SoftmaxState buildAdditionalKeys(ImplicitLocOpBuilder &b, const GridPoint &at,
                                    Value keyHead, Value query,
                                    SoftmaxState state);
+  Value buildExisting(ImplicitLocOpBuilder &b, Value scores,
+                      function_ref<Value(ImplicitLocOpBuilder &, Value)> token,
+                      Value count);
   void buildResults(ImplicitLocOpBuilder &b, const GridPoint &at,
                     const SoftmaxState &state);
   /// The channels of `whole` that the iteration works on.
@@ -121,40 +140,100 @@ void AttentionTiler::buildBody(ImplicitLocOpBuilder &b, const GridPoint &at,
   Value ranges;
   if (!grid.getCutAxes().empty())
     ranges = buildKeyRanges(b, rows, at.axes);
-  Value allValues = buildChunk(b, at, op.getValue());
+  Value allValues = buildChunk(b, at, op.getValue()), additionalValues;
+  if (warpgroup && op.getAdditionalValue())
+    additionalValues = buildChunk(b, at, op.getAdditionalValue());
 
   SoftmaxState initial = softmax.buildInitial(b);
   ArrayRef<int64_t> dilation = op.getWindow().getDilation();
   auto buildStep = [&](OpBuilder &builder, const KeyTile &tile,
                        ValueRange state) {
     ImplicitLocOpBuilder b(op.getLoc(), builder);
-    auto load = [&](Value source) {
-      return buildTileLoad(b, form.getOperandType(source), source, at.batch,
-                           keyHead, tile.coordinates, grid.getKeyTile(),
-                           dilation, /*transposed=*/false);
+    auto load = [&](Value source, Value additional) {
+      auto loadWindow = [&](ImplicitLocOpBuilder &b) {
+        return buildTileLoad(b, form.getOperandType(source), source, at.batch,
+                             keyHead, tile.coordinates, grid.getKeyTile(),
+                             dilation, /*transposed=*/false);
+      };
+      if (!tile.additional)
+        return loadWindow(b);
+      return buildChoice(
+          b, tile.additional->is,
+          [&](ImplicitLocOpBuilder &b) {
+            return buildTileLoad(b, form.getOperandType(additional), additional,
+                                 at.batch, keyHead, {tile.additional->first},
+                                 {grid.getNumKeys()}, {1},
+                                 /*transposed=*/false);
+          },
+          loadWindow);
     };
-    Value scores = buildScores(b, form, load(op.getKey()), query);
-    if (op.getBias())
-      scores = buildBias(b, form, rows, scores, op.getBias(), at.head, at.axes,
+    Value scores =
+        buildScores(b, form, load(op.getKey(), op.getAdditionalKey()), query);
+    if (op.getBias()) {
+      auto addBias = [&](ImplicitLocOpBuilder &b) {
+        return buildBias(b, form, rows, scores, op.getBias(), at.head, at.axes,
                          tile);
+      };
+      scores =
+          tile.additional
+              ? buildChoice(
+                    b, tile.additional->is,
+                    [&](ImplicitLocOpBuilder &) { return scores; }, addBias)
+              : addBias(b);
+    }
+    if (tile.additional && tile.additional->isPartial)
+      scores = buildChoice(
+          b, tile.additional->isPartial,
+          [&](ImplicitLocOpBuilder &b) {
+            return buildExisting(
+                b, scores,
+                [](ImplicitLocOpBuilder &, Value key) { return key; },
+                tile.additional->rest);
+          },
+          [&](ImplicitLocOpBuilder &) { return scores; });
     for (const KeyTile::Mask &mask : tile.masks)
       scores = TileMaskOp::create(
                    b, scores.getType(), scores, ranges, tile.positions,
                    mask.inside, grid.getKeyTile(), mask.axes, form.isKeyMajor())
                    .getResult();
     return softmax
-        .buildStep(b, scores, load(allValues), SoftmaxState::get(state))
+        .buildStep(b, scores, load(allValues, additionalValues),
+                   SoftmaxState::get(state))
         .getValues();
   };
-  SmallVector<Value> final =
-      warpgroup ? warpgroups->buildKeyLoop(b, b.getLoc(), *warpgroup,
-                                           initial.getValues(), buildStep)
-                : grid.buildKeyLoop(b, b.getLoc(), at.axes, initial.getValues(),
-                                    buildStep);
-  SoftmaxState state = SoftmaxState::get(final);
+  if (warpgroup) {
+    // One loop, so that nothing waits between window and additional keys.
+    OpFoldResult additional = b.getIndexAttr(0);
+    if (op.getAdditionalKey())
+      additional =
+          memref::getMixedSize(b, b.getLoc(), op.getAdditionalKey(), 1);
+    return buildResults(b, at,
+                        SoftmaxState::get(warpgroups->buildKeyLoop(
+                            b, b.getLoc(), *warpgroup, additional,
+                            initial.getValues(), buildStep)));
+  }
+  SoftmaxState state = SoftmaxState::get(grid.buildKeyLoop(
+      b, b.getLoc(), at.axes, initial.getValues(), buildStep));
   if (op.getAdditionalKey())
     state = buildAdditionalKeys(b, at, keyHead, query, state);
   buildResults(b, at, state);
+}
+
+/// The scores of a tile, -inf for keys whose `token` is not less than `count`.
+Value AttentionTiler::buildExisting(
+    ImplicitLocOpBuilder &b, Value scores,
+    function_ref<Value(ImplicitLocOpBuilder &, Value)> token, Value count) {
+  return buildGeneric(
+      b, {}, {scores}, {tileMap(b, 2, {0, 1})}, {},
+      [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
+        Value key = linalg::IndexOp::create(b, form.getKeyDim());
+        Value exists = arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
+                                             token(b, key), count);
+        return {arith::SelectOp::create(
+            b, exists, args[0],
+            buildFloat(b, form.getAccumulator(),
+                       -std::numeric_limits<double>::infinity()))};
+      })[0];
 }
 
 /// Goes on with the additional keys, which every query sees.
@@ -181,19 +260,12 @@ SoftmaxState AttentionTiler::buildAdditionalKeys(ImplicitLocOpBuilder &b,
   };
   Value scores = buildScores(b, form, load(op.getAdditionalKey()), query);
   if (!known || *known % keys != 0)
-    scores = buildGeneric(
-        b, {}, {scores}, {tileMap(b, 2, {0, 1})}, {},
-        [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
-          Value token = arith::AddIOp::create(
-              b, first,
-              linalg::IndexOp::create(b, form.getKeyDim()).getResult());
-          Value exists =
-              arith::CmpIOp::create(b, arith::CmpIPredicate::slt, token, count);
-          return {arith::SelectOp::create(
-              b, exists, args[0],
-              buildFloat(b, form.getAccumulator(),
-                         -std::numeric_limits<double>::infinity()))};
-        })[0];
+    scores = buildExisting(
+        b, scores,
+        [&](ImplicitLocOpBuilder &b, Value key) -> Value {
+          return arith::AddIOp::create(b, first, key);
+        },
+        count);
   state = softmax.buildStep(b, scores, load(allValues), state);
   scf::YieldOp::create(b, state.getValues());
   return SoftmaxState::get(loop.getResults());

@@ -51,6 +51,10 @@ private:
   LogicalResult convertIf(scf::IfOp branch);
   LogicalResult convertYield(Operation *yield, TypeRange types);
   LogicalResult convertLoad(na::TileLoadOp op);
+  LogicalResult convertLoadChoice(scf::IfOp branch);
+  SharedType getTileType(na::TileLoadOp op);
+  Value buildTile(SharedType type);
+  Value buildCopy(na::TileLoadOp op, Value slot);
   LogicalResult convertStore(na::TileStoreOp op);
   LogicalResult convertFill(linalg::FillOp op);
   LogicalResult convertContract(linalg::ContractOp op);
@@ -77,6 +81,7 @@ private:
   LogicalResult convertWindows(na::TileWindowsOp op);
   LogicalResult convertMask(na::TileMaskOp op);
   LogicalResult convertBias(na::TileBiasOp op);
+  Value buildFlatBias(na::TileBiasOp op, Value scores);
   LogicalResult convertScatter(na::TileScatterOp op);
   LogicalResult convertGather(na::TileGatherOp op);
   Value buildScratch(int64_t rows, ArrayRef<int64_t> keyBox, Type elementType);

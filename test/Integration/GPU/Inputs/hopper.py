@@ -43,7 +43,7 @@ class Case:
     def __init__(self, name, shape, window, query_tile, warpgroup_tile,
                  key_tile, dtype="bf16", stages=2, heads=1, key_heads=None,
                  channels=128, values=None, batch=1, scale=None, blocks=None,
-                 **axes):
+                 bias=None, extra=0, **axes):
         self.name, self.shape, self.window = name, shape, window
         self.query_tile, self.key_tile = query_tile, key_tile
         self.warpgroup_tile, self.stages = warpgroup_tile, stages
@@ -51,6 +51,8 @@ class Case:
         self.key_heads, self.channels = key_heads or heads, channels
         self.values = values or channels
         self.scale, self.blocks, self.axes = scale, blocks, axes
+        # The type of the bias, and how many additional keys there are.
+        self.bias, self.extra = bias, extra
 
 
 CASES = [
@@ -79,6 +81,27 @@ CASES = [
     Case("176 keys in two axes", (30, 34), (22, 20), (8, 16), (8, 8), (22, 8),
          blocks=8, heads=3),
     Case("a negative scale", (70,), (33,), (64,), (64,), (48,), scale=-0.5),
+    Case("no scale at all", (150,), (33,), (128,), (64,), (48,), scale=0),
+    Case("a bias", (150,), (40,), (128,), (64,), (64,), bias="f32", heads=2,
+         channels=64),
+    Case("a bias in two axes, negative scale", (13, 30), (5, 8), (8, 16), (8, 8),
+         (6, 8), bias="bf16", heads=2, key_heads=1, scale=-0.25,
+         causal=[True, False], channels=64),
+    Case("a bias in three axes, dilated", (4, 13, 9), (3, 4, 5), (2, 4, 16),
+         (2, 4, 8), (3, 4, 4), bias="f16", dtype="f16", dilation=[1, 3, 1],
+         channels=32, batch=2),
+    Case("additional keys", (150,), (40,), (128,), (64,), (48,), extra=48,
+         heads=2, channels=64),
+    Case("a tile and one more of additional keys", (12, 30), (5, 9), (8, 16),
+         (8, 8), (6, 8), extra=49, heads=4, key_heads=2, batch=2,
+         causal=[False, True], channels=64),
+    Case("one additional key, in three warpgroups", (9, 40), (3, 7), (8, 24),
+         (8, 8), (4, 8), extra=1, dtype="f16", channels=32, stride=[1, 3]),
+    Case("many additional keys, a bias, dilated", (9, 50), (3, 7), (8, 16),
+         (8, 8), (4, 12), extra=300, bias="f32", channels=32, values=64,
+         dilation=[2, 3], batch=2, stages=3),
+    Case("one tile of the window, and additional keys", (14, 14), (7, 7),
+         (8, 8), (8, 8), (14, 16), extra=230, channels=16, bias="f32"),
     Case("more channels of values", (90,), (31,), (64,), (64,), (48,),
          channels=48, values=112, heads=2),
     Case("fewer channels of values", (12, 30), (5, 9), (8, 24), (8, 8), (4, 12),
@@ -117,6 +140,11 @@ def lower(case, arguments):
     attributes = f"schedule = {schedule}"
     if case.scale is not None:
         attributes += f", scale = {case.scale:e} : f64"
+    optional = ""
+    if case.bias:
+        optional += f" bias(%bias : {types['bias']})"
+    if case.extra:
+        optional += f" additional(%ek, %ev : {types['ek']}, {types['ev']})"
 
     def group(names):
         return (", ".join(f"%{name}" for name in names) + " : "
@@ -124,7 +152,7 @@ def lower(case, arguments):
 
     text = f"""
 func.func @main({', '.join(f'%{n}: {t}' for n, t in types.items())}) {{
-  na.attention ins({group('qkv')}) outs({group(('o', 'lse'))})
+  na.attention ins({group('qkv')}) {optional} outs({group(('o', 'lse'))})
     window(<{window}>) {{{attributes}}}
   return
 }}"""
@@ -147,13 +175,24 @@ func.func @main({', '.join(f'%{n}: {t}' for n, t in types.items())}) {{
 def run(case, seed):
     random = np.random.default_rng(seed)
     tokens = (case.batch, *case.shape)
-    arguments = {
-        name: Global(name, rounded(random.standard_normal(
-            (*tokens, heads, channels)), case.dtype), case.dtype)
-        for name, heads, channels in (
-            ("q", case.heads, case.channels),
-            ("k", case.key_heads, case.channels),
-            ("v", case.key_heads, case.values))}
+    extra = (case.batch, case.extra)
+
+    def draw(name, shape, dtype=case.dtype):
+        values = rounded(random.standard_normal(shape), dtype)
+        return name, Global(name, values, dtype)
+
+    arguments = dict([draw("q", (*tokens, case.heads, case.channels)),
+                      draw("k", (*tokens, case.key_heads, case.channels)),
+                      draw("v", (*tokens, case.key_heads, case.values))])
+    if case.bias:
+        arguments.update([draw("bias", (case.heads, *(
+            2 * w - 1 for w in case.window)), case.bias)])
+    if case.extra:
+        arguments.update([
+            draw("ek", (*extra, case.key_heads, case.channels)),
+            draw("ev", (*extra, case.key_heads, case.values))])
+    inputs = {name: x.values.astype(np.float64)
+              for name, x in arguments.items()}
     arguments["o"] = Global("o", np.full((*tokens, case.heads, case.values),
                                          np.nan), case.dtype)
     arguments["lse"] = Global("lse", np.full((*tokens, case.heads), np.nan),
@@ -171,9 +210,8 @@ def run(case, seed):
     Module(lower(case, arguments)).run_host(
         "main", list(arguments.values()), blocks)
     ((count, total),) = grids
-    inputs = [arguments[x].values.astype(np.float64) for x in "qkv"]
     expected, lse = reference.attention(
-        *inputs, window=list(case.window), scale=case.scale, **case.axes)
+        **inputs, window=list(case.window), scale=case.scale, **case.axes)
     there = arguments["lse"].writes > 0
     assert (arguments["o"].writes > 0).all(-1)[there].all()
     assert there.all() if count == total else there.any()
@@ -227,9 +265,14 @@ def random_case(seed):
     while most < 1:
         key = random_tile(random, rank, int(np.prod(key)) - 16)
         most = bytes_left // (2 * (channels + values) * int(np.prod(key)))
+    dtype = str(random.choice(["bf16", "f16"]))
+    scales = [None] * 5 + [0.0, -0.5, 0.1]
     return Case(
         f"random {seed}", shape, window, query, warpgroup, key,
-        dtype=str(random.choice(["bf16", "f16"])),
+        dtype=dtype, scale=scales[random.integers(len(scales))],
+        bias=str(random.choice(["f32", dtype])) if random.random() < 0.25
+        else None,
+        extra=int(random.integers(1, 200)) if random.random() < 0.3 else 0,
         stages=min(int(random.integers(1, 4)), most),
         key_heads=key_heads, heads=key_heads * int(random.integers(1, 3)),
         channels=channels, values=values, blocks=12,

@@ -522,6 +522,20 @@ class Block:
             out.append(Fragment(np.broadcast_to(x, extent), agent.time))
         return out
 
+    # What threads read of global memory by themselves: a bias.
+    def _memref_collapse_shape(self, agent, op, args, env):
+        # All dimensions become one.
+        assert len(tile_type(op.result_types[0])[0]) == 1
+        whole = args[0]
+        return Global(whole.name, whole.values.reshape(-1), whole.kind)
+
+    def _memref_load(self, agent, op, args, env):
+        memref, *indices = args
+        for index, size in zip(indices, memref.values.shape, strict=True):
+            if (np.asarray(index) < 0).any() or (np.asarray(index) >= size).any():
+                raise Fault(f"reads beyond {memref.name}")
+        return memref.values[tuple(indices)]
+
     def _nagpu_store(self, agent, op, args, env):
         source, dest, batch, head, *at = args
         values = self.fragment(source)

@@ -67,10 +67,11 @@ public:
   /// Builds a warpgroup's loop over the CTA's key tiles, which carries `state`;
   /// `body` returns the new state. Each cut axis has a mask of its own. Where
   /// the spans of the warpgroups can differ, the state stays as it is at tiles
-  /// that the warpgroup does not need.
+  /// that the warpgroup does not need. Tiles of `additionalKeys` keys (0 for
+  /// none), which all warpgroups compute, come last.
   SmallVector<Value>
   buildKeyLoop(OpBuilder &builder, Location loc, const Warpgroup &warpgroup,
-               ValueRange state,
+               OpFoldResult additionalKeys, ValueRange state,
                function_ref<SmallVector<Value>(OpBuilder &, const KeyTile &,
                                                ValueRange state)>
                    body) const;
@@ -84,6 +85,9 @@ private:
                           IndexValue step) const;
   Value buildNeeded(OpBuilder &builder, Location loc,
                     const Warpgroup &warpgroup, const KeyTile &tile) const;
+  KeyTile::Additional buildAdditional(OpBuilder &builder, Location loc,
+                                      const Warpgroup &warpgroup,
+                                      IndexValue keys, IndexValue step) const;
 
   TileGrid cta, rows;
   /// The axis along which the warpgroups lie side by side, and their number.
