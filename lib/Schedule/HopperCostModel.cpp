@@ -68,7 +68,8 @@ AxisWork splitAxis(const Problem &problem, size_t i, int64_t warpgroups,
   constexpr double perMissing = 1.3;
   constexpr int64_t maxBlocks = 512; // more are sampled
   const window::Axis &axis = problem.axes[i];
-  int64_t size = problem.lengths[i], queryTile = warpgroups * ownTile;
+  // Of the larger residue classes, which stand for all.
+  int64_t size = modelSize(problem, i), queryTile = warpgroups * ownTile;
   int64_t blocks = window::ceilDiv(size, queryTile);
   bool differs = window::canCut(axis, size, queryTile);
   int64_t step = std::max<int64_t>(1, blocks / maxBlocks), count = 0;
@@ -118,11 +119,11 @@ AxisWork splitAxis(const Problem &problem, size_t i, int64_t warpgroups,
       work.weighted += computed * (1 + perMissing * missing);
     }
   }
-  double weight = double(blocks) / double(count);
+  work.blocks = double(blocks) * double(axis.dilation);
+  double weight = work.blocks / double(count);
   for (double *sum :
        {&work.loaded, &work.computed, &work.weighted, &work.inside})
     *sum *= weight;
-  work.blocks = double(blocks);
   work.cut =
       differs || (axis.causal ? keyTile != 1 : axis.window % keyTile != 0);
   return work;
@@ -148,6 +149,29 @@ struct BlockWork {
   }
 };
 
+/// The part of a tiling that axes do not determine.
+struct BlockShape {
+  int64_t warpgroups, keys, stages;
+  bool separable;
+};
+
+/// Adds the tiles of additional keys, which every block loads and all of its
+/// warpgroups compute.
+void addAdditionalKeys(const GpuProblem &problem, const BlockShape &shape,
+                       BlockWork &work) {
+  if (problem.additionalKeys == 0)
+    return;
+  double tiles =
+      work.blocks * double(window::ceilDiv(problem.additionalKeys, shape.keys));
+  double computed = tiles * double(shape.warpgroups);
+  double share = work.computed / (work.computed + computed);
+  work.loaded += tiles;
+  work.computed += computed;
+  work.weighted += computed;
+  work.maskedAxes *= share;
+  work.unmaskedShare = work.unmaskedShare * share + 1 - share;
+}
+
 /// Whether the coordinates in a key tile of the columns that a thread holds are
 /// numbers known at compile time plus a part that depends on the thread alone:
 /// a mask then is a comparison per coordinate and a selection per score.
@@ -162,12 +186,6 @@ bool hasSeparableColumns(const std::vector<int64_t> &keyTile,
     return false;
   return !cutsOuterAxes || others % (8 / last) == 0;
 }
-
-/// The part of a tiling that axes do not determine.
-struct BlockShape {
-  int64_t warpgroups, keys, stages;
-  bool separable;
-};
 
 int64_t countSharedBytes(const GpuProblem &problem, const BlockShape &shape) {
   return problem.operandBytes * (shape.warpgroups * rows * problem.headDim +
@@ -354,6 +372,7 @@ private:
       work.add(axis);
       cutsOuterAxes |= axis.cut && i + 1 < rank;
     }
+    addAdditionalKeys(problem, shape, work);
     shape.separable = hasSeparableColumns(key, cutsOuterAxes);
     double cycles = predictCycles(problem, chip, work, shape, *budgets);
     // Near ties go to what was tried first: more keys, not rounding errors. A
@@ -407,10 +426,9 @@ bool schedule::isForWarpgroups(const GpuProblem &problem) {
   };
   bool narrow = problem.fused && problem.operandBytes == 2 &&
                 fits(problem.headDim) && fits(problem.valueDim) &&
-                !problem.hasBias && problem.additionalKeys == 0;
-  for (size_t i = 0; i < problem.axes.size(); ++i)
-    narrow &=
-        problem.lengths[i] != dynamicLength && problem.axes[i].dilation == 1;
+                !problem.hasBias;
+  for (int64_t length : problem.lengths)
+    narrow &= length != dynamicLength;
   return narrow && problem.axes.size() <= maxRank;
 }
 
@@ -442,6 +460,11 @@ std::optional<HopperCost> schedule::predictHopper(const GpuProblem &problem,
   std::optional<WarpgroupBudgets> budgets = getBudgets(problem, chip, shape);
   if (own != rows || !budgets)
     return std::nullopt;
+  addAdditionalKeys(problem, shape, work);
+  double queries = 1;
+  for (int64_t length : problem.lengths)
+    queries *= double(length);
+  needed += queries * double(problem.additionalKeys);
   shape.separable = hasSeparableColumns(tiling.keyTile, cutsOuterAxes);
   HopperCost cost;
   cost.sharedBytes = countSharedBytes(problem, shape);

@@ -11,6 +11,8 @@
 #include "na/Schedule/GpuCostModel.h"
 #include "na/Schedule/HopperCostModel.h"
 
+#include "llvm/Support/MathExtras.h"
+
 namespace mlir::na {
 #define GEN_PASS_DEF_NASELECTSCHEDULE
 #include "na/Dialect/NA/Transforms/Passes.h.inc"
@@ -25,14 +27,28 @@ static constexpr StringLiteral warpgroupChip = "sm_90a";
 
 /// Whether the TMA can read boxes of a tensor `[B, X.., H, D]`, by what its
 /// type says (the rest is for the run time): heads and channels without gaps,
-/// other strides a multiple of 16 bytes.
-static bool canReadBoxes(Value tensor) {
-  auto type = dyn_cast<MemRefType>(tensor.getType());
+/// other strides a multiple of 16 bytes, and coordinates of 32 bits, also of
+/// the innermost dimension, which residues are a part of.
+static bool canReadBoxes(Value tensor, ArrayRef<int64_t> dilations) {
+  auto shaped = cast<ShapedType>(tensor.getType());
+  auto type = dyn_cast<MemRefType>(shaped);
+  // What has no layout yet will get one without gaps.
   if (!type)
-    return true;
+    type = MemRefType::get(shaped.getShape(), shaped.getElementType());
   SmallVector<int64_t> strides;
   int64_t offset, rank = type.getRank();
   if (failed(type.getStridesAndOffset(strides, offset)) || strides.back() != 1)
+    return false;
+  int64_t last = shaped.getShape()[rank - 2] * shaped.getShape()[rank - 1];
+  for (auto [axis, dilation] : llvm::enumerate(dilations)) {
+    int64_t stride = strides[axis + 1], residues;
+    if (ShapedType::isDynamic(stride))
+      continue;
+    if (llvm::MulOverflow(stride, dilation - 1, residues) ||
+        llvm::AddOverflow(last, residues, last))
+      return false;
+  }
+  if (!llvm::isInt<32>(last))
     return false;
   for (int64_t dim = 0; dim < rank - 1; ++dim) {
     if (type.getDimSize(dim) == 1 || ShapedType::isDynamic(strides[dim]))
@@ -41,6 +57,17 @@ static bool canReadBoxes(Value tensor) {
                         : strides[dim] * type.getElementTypeBitWidth() % 128)
       return false;
   }
+  return true;
+}
+
+/// Whether the TMA can read all that kernels of warpgroups load.
+static bool canReadBoxes(AttentionOp op) {
+  for (Value tensor : {op.getQuery(), op.getKey(), op.getValue()})
+    if (!canReadBoxes(tensor, op.getWindow().getDilation()))
+      return false;
+  for (Value tensor : {op.getAdditionalKey(), op.getAdditionalValue()})
+    if (tensor && !canReadBoxes(tensor, ArrayRef<int64_t>()))
+      return false;
   return true;
 }
 
@@ -147,7 +174,7 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
     problem.operandBytes = type.getElementTypeBitWidth() / 8;
     problem.fused = heads && values;
     if (problem.fused) {
-      FailureOr<bool> done = selectWarpgroups(op, problem, bool(additional));
+      FailureOr<bool> done = selectWarpgroups(op, problem);
       if (failed(done) || *done)
         return success(succeeded(done));
     }
@@ -180,8 +207,7 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
   /// Attaches a schedule for warpgroups: that of the options, or the model's if
   /// the options say nothing and the problem is for them. False if neither.
   FailureOr<bool> selectWarpgroups(Operation *op,
-                                   const ::na::schedule::GpuProblem &problem,
-                                   bool hasAdditionalKeys) {
+                                   const ::na::schedule::GpuProblem &problem) {
     using namespace ::na::schedule;
     std::optional<HopperTiling> tiling;
     if (!warpgroupTile.empty()) {
@@ -189,9 +215,9 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
       tiling->queryTile.assign(queryTile.begin(), queryTile.end());
       tiling->keyTile.assign(keyTile.begin(), keyTile.end());
       tiling->warpgroupTile.assign(warpgroupTile.begin(), warpgroupTile.end());
-    } else if (target == warpgroupChip && !hasAdditionalKeys &&
-               queryTile.empty() && keyTile.empty() &&
-               llvm::all_of(op->getOperands().take_front(3), canReadBoxes)) {
+    } else if (target == warpgroupChip && queryTile.empty() &&
+               keyTile.empty() && isa<AttentionOp>(op) &&
+               canReadBoxes(cast<AttentionOp>(op))) {
       tiling = searchHopper(problem, *chip);
       if (tiling && !isFasterWithWarpgroups(problem, *chip, *tiling))
         return false;

@@ -14,12 +14,14 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace mlir::nagpu {
 #define GEN_PASS_DEF_NAGPUSPECIALIZEWARPS
@@ -39,17 +41,30 @@ static constexpr int64_t warpSize = 32;
 
 namespace {
 
+/// A copy, and what the TMA has to know of its tensor.
+struct Source {
+  AsyncCopyOp copy;
+  Value map;
+  /// Empty without dilation.
+  SmallVector<Value> strides;
+};
+
 /// A tile that is copied, waited for and read.
 struct Load {
-  AsyncCopyOp copy;
+  Source source;
+  /// Where the tile is copied from one of two tensors: the branch, and the
+  /// other copy, that of its `else`.
+  scf::IfOp choice;
+  Source other;
   AsyncCommitOp commit;
   AsyncWaitOp wait;
-  Value map, ring, full, free;
+  Value ring, full, free;
 
-  SharedType getType() { return cast<SharedType>(copy.getDest().getType()); }
+  Value getTile() { return source.copy.getDest(); }
+  SharedType getType() { return cast<SharedType>(getTile().getType()); }
   /// Whether the lanes of the producer copy it, a number for each token,
   /// instead of the TMA.
-  bool isVector() { return copy.isVector(); }
+  bool isVector() { return source.copy.isVector(); }
 };
 
 /// The slot of the rings in an iteration.
@@ -67,17 +82,20 @@ public:
 
 private:
   LogicalResult collect();
-  LogicalResult checkCopy(Load &load);
+  LogicalResult checkCopy(AsyncCopyOp copy);
+  LogicalResult collectLoad(AsyncCopyOp copy, Load &load);
   LogicalResult collectMessages();
   RolesOp buildRoles();
   ::na::schedule::WarpgroupBudgets getBudgets(int64_t sharedBytes);
-  void buildMap(Load &load);
+  void buildMap(Source &source);
+  void buildMaps(Load &load);
   Value buildRing(Load &load, int64_t slots);
   Value buildBarrier(int64_t slots, int64_t arrivals);
   void buildRowProducer();
   void buildLoopProducer(ArrayRef<Load *> loads, bool posts);
   Value buildVectorCopy(Load &load, IRMapping &mapping, Slot slot);
   void buildCopies(ArrayRef<Load *> loads, IRMapping &mapping, Slot slot);
+  SmallVector<Value> buildCoordinates(Source &source, IRMapping &mapping);
   void buildTmaLoad(Load &load, IRMapping &mapping, Slot slot);
   void buildPosts(MutableArrayRef<IRMapping> mappings, Slot slot);
   Value clone(Value value, IRMapping &mapping, Operation *beforeLoop);
@@ -105,6 +123,8 @@ private:
   /// What the loop computes from its induction variable for the consumers:
   /// conditions, which share a word, and positions.
   SetVector<Value> conditions, positions;
+  /// The branches that choose what is copied.
+  DenseSet<Operation *> choices;
   Value mailbox;
 };
 
@@ -120,30 +140,67 @@ Value WarpSpecializer::toI32(Value value) {
 // What there is
 //===----------------------------------------------------------------------===//
 
-LogicalResult WarpSpecializer::checkCopy(Load &load) {
-  AsyncCopyOp copy = load.copy;
+/// The branch that does nothing but choose between two copies into one tile,
+/// of which `copy` is one; null if there is none. `other` is that of its
+/// `else`.
+static scf::IfOp getChoice(AsyncCopyOp copy, AsyncCopyOp &other) {
+  auto branch = dyn_cast<scf::IfOp>(copy->getParentOp());
+  if (!branch || branch.getNumResults() != 1 || !branch.elseBlock())
+    return {};
+  auto getOnlyCopy = [&](Block *block) -> AsyncCopyOp {
+    for (Operation &op : block->without_terminator())
+      if (!isMemoryEffectFree(&op) && !isa<AsyncCopyOp>(op))
+        return {};
+    auto only =
+        block->getTerminator()->getOperand(0).getDefiningOp<AsyncCopyOp>();
+    if (!only || !only.getToken().hasOneUse() ||
+        !llvm::hasSingleElement(block->getOps<AsyncCopyOp>()) ||
+        only.getDest() != copy.getDest())
+      return {};
+    return only;
+  };
+  other = getOnlyCopy(branch.elseBlock());
+  return getOnlyCopy(branch.thenBlock()) && other ? branch : scf::IfOp();
+}
+
+/// Finds what belongs to a copy, or to that of a `then` to the choice.
+LogicalResult WarpSpecializer::collectLoad(AsyncCopyOp copy, Load &load) {
+  load.source.copy = copy;
+  load.choice = getChoice(copy, load.other.copy);
+  Operation *first = copy;
+  if (load.choice) {
+    first = load.choice;
+    choices.insert(first);
+  }
   auto isOwn = [&] {
-    if (!copy.getToken().hasOneUse())
+    if (!first->getResult(0).hasOneUse())
       return false;
-    load.commit = dyn_cast<AsyncCommitOp>(*copy.getToken().user_begin());
+    load.commit = dyn_cast<AsyncCommitOp>(*first->user_begin());
     if (!load.commit || load.commit->getNumOperands() != 1 ||
         !load.commit.getGroup().hasOneUse())
       return false;
     load.wait = dyn_cast<AsyncWaitOp>(*load.commit.getGroup().user_begin());
     return load.wait && load.wait.getTiles().size() == 1 &&
            load.wait.getTiles().front() == copy.getDest() &&
-           load.wait->getBlock() == copy->getBlock() &&
+           load.wait->getBlock() == first->getBlock() &&
            copy.getDest().getDefiningOp<AllocOp>();
   };
   if (!isOwn())
     return copy.emitError("nagpu-specialize-warps: expected a copy into its "
                           "own tile, with a group and a wait of its own");
-  if (!load.getType().isTma() && !load.isVector())
+  return failure(failed(checkCopy(copy)) ||
+                 (load.choice && failed(checkCopy(load.other.copy))));
+}
+
+LogicalResult WarpSpecializer::checkCopy(AsyncCopyOp copy) {
+  if (!cast<SharedType>(copy.getDest().getType()).isTma() && !copy.isVector())
     return copy.emitError("nagpu-specialize-warps: the tile does not lie in "
                           "panels of the TMA");
-  if (!load.isVector() &&
-      llvm::any_of(copy.getDilation(), [](int64_t d) { return d != 1; }))
-    return copy.emitError("nagpu-specialize-warps: a copy with dilation");
+  auto source = cast<MemRefType>(copy.getSource().getType());
+  for (auto [axis, dilation] : llvm::enumerate(copy.getDilation()))
+    if (!copy.isVector() && dilation != 1 && source.isDynamicDim(axis + 1))
+      return copy.emitError("nagpu-specialize-warps: a copy with dilation ")
+             << dilation << " on axis " << axis << ", whose length is dynamic";
   if (!copy.getSource().getParentRegion()->isProperAncestor(&launch.getBody()))
     return copy.emitError("nagpu-specialize-warps: the tensor is not known "
                           "where the kernel is launched");
@@ -171,9 +228,11 @@ LogicalResult WarpSpecializer::collect() {
                             "known number of warpgroups, from 0 in steps of 1");
   numGroups = *number;
   WalkResult result = groups.getBody()->walk([&](AsyncCopyOp copy) {
+    AsyncCopyOp other;
+    if (getChoice(copy, other) && copy == other)
+      return WalkResult::advance(); // Comes with the first.
     Load load;
-    load.copy = copy;
-    if (failed(checkCopy(load)))
+    if (failed(collectLoad(copy, load)))
       return WalkResult::interrupt();
     if (isOfRows(load.wait.getResult(0))) {
       rowLoads.push_back(load);
@@ -199,7 +258,7 @@ LogicalResult WarpSpecializer::collect() {
   if (llvm::all_of(rowLoads, isVector) || tiles == 0 ||
       loopLoads.front().isVector() || producers > maxProducers ||
       llvm::any_of(rowLoads, [&](Load &load) {
-        return load.copy->getBlock() != groups.getBody();
+        return load.choice || load.wait->getBlock() != groups.getBody();
       }))
     return groups.emitError("nagpu-specialize-warps: expected tiles of rows "
                             "before the loop over tiles, and one to three "
@@ -252,6 +311,8 @@ LogicalResult WarpSpecializer::collectMessages() {
   };
   auto collect = [&](Operation *op) -> WalkResult {
     // The producers read what copies need.
+    if (choices.contains(op))
+      return WalkResult::skip();
     if (isa<AsyncCopyOp>(op) ||
         (op->getBlock() == loop.getBody() && isBookkeeping(op)))
       return WalkResult::advance();
@@ -261,7 +322,7 @@ LogicalResult WarpSpecializer::collectMessages() {
     return WalkResult::advance();
   };
   for (Operation &op : *loop.getBody())
-    if (op.walk(collect).wasInterrupted())
+    if (op.walk<WalkOrder::PreOrder>(collect).wasInterrupted())
       return failure();
   int64_t words = positions.size() + (conditions.empty() ? 0 : 1);
   if (words > mailboxWords || conditions.size() > conditionBits)
@@ -276,18 +337,39 @@ LogicalResult WarpSpecializer::collectMessages() {
 // Producers
 //===----------------------------------------------------------------------===//
 
-void WarpSpecializer::buildMap(Load &load) {
+void WarpSpecializer::buildMap(Source &source) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(launch);
   SmallVector<int64_t> box = {1};
-  llvm::append_range(box, load.copy.getBox());
-  SharedType type = load.getType();
+  llvm::append_range(box, source.copy.getBox());
+  auto type = cast<SharedType>(source.copy.getDest().getType());
   box.push_back(type.getPanelColumns());
-  load.map = TensorMapOp::create(b,
-                                 TensorMapType::get(b.getContext(), box,
-                                                    type.getElementType(),
-                                                    type.getSwizzle()),
-                                 load.copy.getSource());
+  Value tensor = source.copy.getSource();
+  ArrayRef<int64_t> dilation = source.copy.getDilation();
+  bool dilated = llvm::any_of(dilation, [](int64_t d) { return d != 1; });
+  source.map = TensorMapOp::create(
+      b,
+      TensorMapType::get(b.getContext(), box, type.getElementType(),
+                         type.getSwizzle()),
+      tensor, dilated ? b.getDenseI64ArrayAttr(dilation) : DenseI64ArrayAttr());
+  if (!dilated)
+    return;
+  auto [strides, offset] =
+      cast<MemRefType>(tensor.getType()).getStridesAndOffset();
+  if (llvm::none_of(strides, ShapedType::isDynamic)) {
+    for (int64_t stride : strides)
+      source.strides.push_back(constant(stride));
+    return;
+  }
+  llvm::append_range(
+      source.strides,
+      memref::ExtractStridedMetadataOp::create(b, tensor).getStrides());
+}
+
+void WarpSpecializer::buildMaps(Load &load) {
+  buildMap(load.source);
+  if (load.choice)
+    buildMap(load.other);
 }
 
 Value WarpSpecializer::buildRing(Load &load, int64_t slots) {
@@ -352,7 +434,7 @@ RolesOp WarpSpecializer::buildRoles() {
   }
   for (Load &load : llvm::concat<Load>(rowLoads, loopLoads))
     if (!load.isVector())
-      buildMap(load);
+      buildMaps(load);
   int64_t words = positions.size() + (conditions.empty() ? 0 : 1);
   // Words may be read until the slot of the tile is filled a second time.
   if (words)
@@ -393,21 +475,59 @@ Value WarpSpecializer::clone(Value value, IRMapping &mapping,
   return cloned->getResult(cast<OpResult>(value).getResultNumber());
 }
 
-void WarpSpecializer::buildTmaLoad(Load &load, IRMapping &mapping, Slot slot) {
+/// The coordinates of a box, as the tensor map has them.
+SmallVector<Value> WarpSpecializer::buildCoordinates(Source &source,
+                                                     IRMapping &mapping) {
+  AsyncCopyOp copy = source.copy;
   Operation *before =
       dyn_cast<scf::ForOp>(b.getInsertionBlock()->getParentOp());
-  SmallVector<Value> at = {clone(load.copy.getBatch(), mapping, before)};
-  for (Value position : load.copy.getAt())
-    at.push_back(clone(position, mapping, before));
-  int64_t channels =
-      cast<MemRefType>(load.copy.getSource().getType()).getShape().back();
-  Value head = clone(load.copy.getHead(), mapping, before);
-  at.push_back(arith::MulIOp::create(b, head, constant(channels)));
+  SmallVector<Value> at = {clone(copy.getBatch(), mapping, before)};
+  auto type = cast<MemRefType>(copy.getSource().getType());
+  Value head = clone(copy.getHead(), mapping, before);
+  Value channel =
+      arith::MulIOp::create(b, head, constant(type.getShape().back()));
+  for (auto [axis, token] : llvm::enumerate(copy.getAt())) {
+    Value place = clone(token, mapping, before);
+    if (int64_t dilation = copy.getDilation()[axis]; dilation != 1) {
+      int64_t length = type.getDimSize(axis + 1);
+      int64_t padding = llvm::alignTo(length, dilation) - length;
+      Value padded = arith::AddIOp::create(b, place, constant(padding));
+      place = arith::DivUIOp::create(b, padded, constant(dilation));
+      Value residue = arith::RemUIOp::create(b, padded, constant(dilation));
+      residue = arith::MulIOp::create(b, residue, source.strides[axis + 1]);
+      channel = arith::AddIOp::create(b, channel, residue);
+    }
+    at.push_back(place);
+  }
+  at.push_back(channel);
+  return at;
+}
+
+void WarpSpecializer::buildTmaLoad(Load &load, IRMapping &mapping, Slot slot) {
+  // All in front of the branch, because both of its sides share some of it.
+  SmallVector<Value> at = buildCoordinates(load.source, mapping), otherAt;
+  Value condition;
+  if (load.choice) {
+    otherAt = buildCoordinates(load.other, mapping);
+    condition =
+        clone(load.choice.getCondition(), mapping,
+              dyn_cast<scf::ForOp>(b.getInsertionBlock()->getParentOp()));
+  }
   SharedType type = load.getType();
   int64_t bytes = type.getSlotType().getBytes();
   MBarrierExpectTxOp::create(b, load.full, slot.index, bytes);
   Value tile = SlotOp::create(b, type, load.ring, slot.index);
-  TmaLoadOp::create(b, load.map, at, tile, load.full, slot.index);
+  auto copy = [&](Source &source, ValueRange at) {
+    TmaLoadOp::create(b, source.map, at, tile, load.full, slot.index);
+  };
+  if (!load.choice)
+    return copy(load.source, at);
+  auto branch = scf::IfOp::create(b, condition, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  copy(load.source, at);
+  b.setInsertionPointToStart(branch.elseBlock());
+  copy(load.other, otherAt);
 }
 
 /// The lanes' copies of a vector; returns their token.
@@ -415,7 +535,7 @@ Value WarpSpecializer::buildVectorCopy(Load &load, IRMapping &mapping,
                                        Slot slot) {
   Operation *before =
       dyn_cast<scf::ForOp>(b.getInsertionBlock()->getParentOp());
-  AsyncCopyOp copy = load.copy;
+  AsyncCopyOp copy = load.source.copy;
   Value batch = clone(copy.getBatch(), mapping, before);
   Value head = clone(copy.getHead(), mapping, before);
   auto at = llvm::map_to_vector(copy.getAt(), [&](Value position) {
@@ -573,15 +693,19 @@ LogicalResult WarpSpecializer::receive(Load &load, Slot slot, bool waited) {
     Operation *last =
         load.isVector() ? findLastReaderOfVector(tile) : findLastReader(tile);
     if (!last || last->getBlock() != load.wait->getBlock())
-      return load.copy.emitError("nagpu-specialize-warps: expected only "
-                                 "nagpu.wgmma to read the tile, and a wait for "
-                                 "each beside it");
+      return load.source.copy.emitError(
+          "nagpu-specialize-warps: expected only "
+          "nagpu.wgmma to read the tile, and a wait for "
+          "each beside it");
     b.setInsertionPointAfter(last);
     MBarrierArriveOp::create(b, load.free, slot.index);
   }
-  Operation *alloc = load.copy.getDest().getDefiningOp();
-  for (Operation *op : {load.wait.getOperation(), load.commit.getOperation(),
-                        load.copy.getOperation(), alloc})
+  Operation *alloc = load.getTile().getDefiningOp();
+  Operation *copy = load.source.copy;
+  if (load.choice)
+    copy = load.choice;
+  for (Operation *op :
+       {load.wait.getOperation(), load.commit.getOperation(), copy, alloc})
     rewriter.eraseOp(op);
   return success();
 }
@@ -695,7 +819,7 @@ LogicalResult WarpSpecializer::convertConsumers() {
 
   SetVector<scf::IfOp> branches;
   for (auto [i, load] : llvm::enumerate(loopLoads)) {
-    if (auto branch = dyn_cast<scf::IfOp>(load.copy->getParentOp()))
+    if (auto branch = dyn_cast<scf::IfOp>(load.wait->getParentOp()))
       branches.insert(branch);
     if (failed(receive(load, slot, /*waited=*/i == 0)))
       return failure();

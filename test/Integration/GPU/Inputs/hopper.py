@@ -43,7 +43,7 @@ class Case:
     def __init__(self, name, shape, window, query_tile, warpgroup_tile,
                  key_tile, dtype="bf16", stages=2, heads=1, key_heads=None,
                  channels=128, values=None, batch=1, scale=None, blocks=None,
-                 op="attention", **axes):
+                 bias=None, extra=0, op="attention", **axes):
         self.name, self.shape, self.window = name, shape, window
         self.query_tile, self.key_tile = query_tile, key_tile
         self.warpgroup_tile, self.stages = warpgroup_tile, stages
@@ -52,6 +52,8 @@ class Case:
         self.values = values or channels
         self.scale, self.blocks, self.axes = scale, blocks, axes
         self.op = op
+        # The type of the bias, and how many additional keys there are.
+        self.bias, self.extra = bias, extra
 
 
 CASES = [
@@ -80,6 +82,27 @@ CASES = [
     Case("176 keys in two axes", (30, 34), (22, 20), (8, 16), (8, 8), (22, 8),
          blocks=8, heads=3),
     Case("a negative scale", (70,), (33,), (64,), (64,), (48,), scale=-0.5),
+    Case("no scale at all", (150,), (33,), (128,), (64,), (48,), scale=0),
+    Case("a bias", (150,), (40,), (128,), (64,), (64,), bias="f32", heads=2,
+         channels=64),
+    Case("a bias in two axes, negative scale", (13, 30), (5, 8), (8, 16), (8, 8),
+         (6, 8), bias="bf16", heads=2, key_heads=1, scale=-0.25,
+         causal=[True, False], channels=64),
+    Case("a bias in three axes, dilated", (4, 13, 9), (3, 4, 5), (2, 4, 16),
+         (2, 4, 8), (3, 4, 4), bias="f16", dtype="f16", dilation=[1, 3, 1],
+         channels=32, batch=2),
+    Case("additional keys", (150,), (40,), (128,), (64,), (48,), extra=48,
+         heads=2, channels=64),
+    Case("a tile and one more of additional keys", (12, 30), (5, 9), (8, 16),
+         (8, 8), (6, 8), extra=49, heads=4, key_heads=2, batch=2,
+         causal=[False, True], channels=64),
+    Case("one additional key, in three warpgroups", (9, 40), (3, 7), (8, 24),
+         (8, 8), (4, 8), extra=1, dtype="f16", channels=32, stride=[1, 3]),
+    Case("many additional keys, a bias, dilated", (9, 50), (3, 7), (8, 16),
+         (8, 8), (4, 12), extra=300, bias="f32", channels=32, values=64,
+         dilation=[2, 3], batch=2, stages=3),
+    Case("one tile of the window, and additional keys", (14, 14), (7, 7),
+         (8, 8), (8, 8), (14, 16), extra=230, channels=16, bias="f32"),
     Case("more channels of values", (90,), (31,), (64,), (64,), (48,),
          channels=48, values=112, heads=2),
     Case("fewer channels of values", (12, 30), (5, 9), (8, 24), (8, 8), (4, 12),
@@ -89,6 +112,16 @@ CASES = [
          channels=32, batch=2),
     Case("16 channels, 256 keys", (300,), (256,), (128,), (64,), (256,),
          channels=16, dtype="f16"),
+    Case("dilated", (203,), (21,), (128,), (64,), (48,), dilation=[3], heads=2,
+         batch=2),
+    Case("dilated in two axes", (23, 50), (3, 9), (8, 16), (8, 8), (5, 16),
+         dilation=[5, 2], causal=[False, True], heads=4, key_heads=2,
+         channels=64),
+    Case("dilated in three axes", (7, 12, 13), (3, 4, 2), (4, 4, 8), (2, 4, 8),
+         (3, 4, 4), dilation=[2, 3, 5], stride=[1, 2, 1], channels=32, batch=2,
+         dtype="f16"),
+    Case("a token of each residue", (40,), (1,), (64,), (64,), (16,),
+         dilation=[40], channels=16),
     Case("64 channels", (14, 30), (5, 9), (8, 16), (8, 8), (6, 8), channels=64,
          heads=2, key_heads=1),
     Case("dq", (200,), (77,), (128,), (64,), (64,), heads=2, batch=2, op="dq"),
@@ -133,6 +166,11 @@ def lower(case, arguments):
     attributes = f"schedule = {schedule}"
     if case.scale is not None:
         attributes += f", scale = {case.scale:e} : f64"
+    optional = ""
+    if case.bias:
+        optional += f" bias(%bias : {types['bias']})"
+    if case.extra:
+        optional += f" additional(%ek, %ev : {types['ek']}, {types['ev']})"
 
     def group(names):
         return (", ".join(f"%{name}" for name in names) + " : "
@@ -143,7 +181,7 @@ def lower(case, arguments):
     stats = f"stats({group(statistics)})" if statistics else ""
     text = f"""
 func.func @main({', '.join(f'%{n}: {t}' for n, t in types.items())}) {{
-  na.attention{gradient} ins({group(inputs)}) {stats} outs({group(outputs)})
+  na.attention{gradient} ins({group(inputs)}) {stats} {optional} outs({group(outputs)})
     window(<{window}>) {{{attributes}}}
   return
 }}"""
@@ -174,13 +212,27 @@ def run(case, seed):
     shapes.update(do=shapes["o"], dq=shapes["q"], dk=shapes["k"], dv=shapes["v"])
     values = {name: rounded(random.standard_normal((*tokens, *shapes[name])),
                             case.dtype) for name in inputs}
+    extra = (case.batch, case.extra, case.key_heads)
+    kinds = {}
+    if case.bias:
+        kinds["bias"] = case.bias
+        values["bias"] = rounded(random.standard_normal(
+            (case.heads, *(2 * w - 1 for w in case.window))), case.bias)
+    if case.extra:
+        for name, channels in (("ek", case.channels), ("ev", case.values)):
+            values[name] = rounded(random.standard_normal((*extra, channels)),
+                                   case.dtype)
     expected = references(case, values)
     for name in statistics:
         values[name] = expected.pop(name).astype(np.float32)
     for name in outputs:
         values[name] = np.full((*tokens, *shapes[name]), np.nan)
-    arguments = {name: Global(name, x, "f32" if name in ("lse", "delta")
-                              else case.dtype) for name, x in values.items()}
+    kinds.update(lse="f32", delta="f32")
+    # Additional keys and their gradients are no operands of all operations.
+    if case.op == "dkv" and case.extra:
+        del values["ek"], values["ev"]
+    arguments = {name: Global(name, x, kinds.get(name, case.dtype))
+                 for name, x in values.items()}
     orders = [options.order] if options.order else ORDERS
 
     def blocks(total):
@@ -252,7 +304,10 @@ def random_case(seed):
     axis = random.integers(rank)
     if random.random() < 0.3:
         shape[axis] = min(query[axis] + 1, 2 * most)
-    window = [int(random.integers(1, n + 1)) for n in shape]
+    dilation = [int(random.integers(1, min(n, 6) + 1))
+                if random.random() < 0.3 else 1 for n in shape]
+    window = [int(random.integers(1, n // d + 1))
+              for n, d in zip(shape, dilation)]
     key_heads = int(random.integers(1, 3))
     channels = 16 * int(random.integers(1, 17))
     values = (16 * int(random.integers(1, 17)) if random.random() < 0.5
@@ -266,16 +321,21 @@ def random_case(seed):
     while most < 1:
         key = random_tile(random, rank, int(np.prod(key)) - 16)
         most = bytes_left // (2 * (channels + values) * int(np.prod(key)))
+    dtype = str(random.choice(["bf16", "f16"]))
+    scales = [None] * 5 + [0.0, -0.5, 0.1]
     return Case(
         f"random {seed}", shape, window, query, warpgroup, key,
-        dtype=str(random.choice(["bf16", "f16"])),
+        dtype=dtype, scale=scales[random.integers(len(scales))],
+        bias=str(random.choice(["f32", dtype])) if random.random() < 0.25
+        else None,
+        extra=int(random.integers(1, 200)) if random.random() < 0.3 else 0,
         stages=min(int(random.integers(1, 4)), most),
         key_heads=key_heads, heads=key_heads * int(random.integers(1, 3)),
         channels=channels, values=values, blocks=12,
         batch=int(random.integers(1, 3)),
         stride=[int(random.integers(1, w + 1)) if random.random() < 0.5 else 1
                 for w in window],
-        causal=[bool(random.random() < 0.3) for _ in shape])
+        causal=[bool(random.random() < 0.3) for _ in shape], dilation=dilation)
 
 
 if options.random:

@@ -131,7 +131,8 @@ def NAGPUSpecializeWarps : Pass<"nagpu-specialize-warps"> {
     `nagpu.roles`. Its copies become loads by the TMA: one producer warp loads
     the keys, one the values and one the queries, into rings of `stages` slots
     behind barriers that say which are full and which are free. The tensors get
-    descriptors (`nagpu.tensor_map`) before the launch.
+    descriptors (`nagpu.tensor_map`) before the launch, one each, whatever the
+    dilation.
 
     What consumers read of the arithmetic on the induction variable, conditions
     (is the tile needed, which axes does a window edge cut) and positions, the
@@ -140,8 +141,8 @@ def NAGPUSpecializeWarps : Pass<"nagpu-specialize-warps"> {
     needed, its slots are freed unread.
 
     Errors: `stages` outside 0 to 64; a copy that shares its tile, group or
-    wait, with dilation, or of a tensor made in the kernel; more than one loop
-    over keys, or more tiles in it than there are producer warps; a tile that
+    wait, that has dilation on an axis of dynamic length, or of a tensor made in
+    the kernel; more than one loop over keys, or more tiles in it than there are producer warps; a tile that
     other operations than products read; more than four words of messages;
     products that take more registers than the threads of so many warpgroups
     start with.
