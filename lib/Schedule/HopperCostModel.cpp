@@ -234,6 +234,9 @@ double predictCycles(const GpuProblem &problem, const GpuChip &chip,
   // Likewise, of a score that is masked on one axis.
   constexpr double perMask = 0.45, maskLatency = 2.5;
   constexpr double perInseparable = 0.89, inseparableLatency = 1.6;
+  // Likewise, of a score that has a bias: a load, mostly from the first-level
+  // cache, and its address. Not measured.
+  constexpr double perBias = 10;
   // Code that might have to mask, where it does not.
   constexpr double perCutAxis = 34;
   // Of a block: the first tiles and the results; and what each warpgroup does.
@@ -258,7 +261,8 @@ double predictCycles(const GpuProblem &problem, const GpuChip &chip,
   double unit = std::max(perChannel * channels, perExponential);
   double perKey =
       unit +
-      std::max(0.0, ofTwo + ofTwoPerChannel * channels - unit) * 2 / busy;
+      std::max(0.0, ofTwo + ofTwoPerChannel * channels - unit) * 2 / busy +
+      (problem.hasBias ? perBias : 0);
   double perMasked = shape.separable
                          ? perMask + maskLatency / busy
                          : perInseparable + inseparableLatency / busy;
@@ -425,8 +429,7 @@ bool schedule::isForWarpgroups(const GpuProblem &problem) {
            channels % channelMultiple == 0;
   };
   bool narrow = problem.fused && problem.operandBytes == 2 &&
-                fits(problem.headDim) && fits(problem.valueDim) &&
-                !problem.hasBias;
+                fits(problem.headDim) && fits(problem.valueDim);
   for (int64_t length : problem.lengths)
     narrow &= length != dynamicLength;
   return narrow && problem.axes.size() <= maxRank;
@@ -498,6 +501,8 @@ bool schedule::isFasterWithWarpgroups(const GpuProblem &problem,
   // A batch that is not known fills the chip.
   if (full.batchHeads == dynamicLength)
     full.batchHeads = 8 * chip.multiprocessors;
+  // Both read it in the same way, of which the other model knows no time.
+  full.hasBias = false;
   std::optional<HopperCost> cost = predictHopper(full, chip, tiling);
   std::optional<GpuTiling> other = searchGpu(full, chip);
   if (!cost || !other)

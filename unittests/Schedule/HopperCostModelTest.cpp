@@ -326,7 +326,6 @@ TEST(HopperCostModel, Scope) {
   without([](GpuProblem &p) { p.headDim = 272; });
   without([](GpuProblem &p) { p.valueDim = 24; });
   without([](GpuProblem &p) { p.operandBytes = 4; });
-  without([](GpuProblem &p) { p.hasBias = true; });
   without([](GpuProblem &p) { p.fused = false; });
   without([](GpuProblem &p) { p.lengths[0] = dynamicLength; });
   // Products of warpgroups.
@@ -366,6 +365,18 @@ TEST(HopperCostModel, AdditionalKeys) {
   EXPECT_NEAR(more->maskedShare * more->computed,
               cost->maskedShare * cost->computed, 1e-9);
   EXPECT_GT(more->cycles, cost->cycles);
+}
+
+TEST(HopperCostModel, BiasTakesTime) {
+  GpuProblem problem = makeProblem({{9}, {5}}, {64, 64}, 24);
+  HopperTiling tiling = makeTiling({8, 16}, {8, 8}, {8, 8});
+  auto cost = predictHopper(problem, getChip(), tiling);
+  problem.hasBias = true;
+  auto more = predictHopper(problem, getChip(), tiling);
+  ASSERT_TRUE(cost && more);
+  EXPECT_GT(more->cycles, 1.2 * cost->cycles);
+  EXPECT_EQ(more->waste, cost->waste);
+  EXPECT_TRUE(searchHopper(problem, getChip()));
 }
 
 TEST(HopperCostModel, IllegalTilings) {

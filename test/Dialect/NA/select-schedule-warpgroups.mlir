@@ -98,6 +98,17 @@ func.func @far_residue(
   return
 }
 
+// CHECK-LABEL: func @bias
+// CHECK:         schedule = #na.schedule<target = "sm_90a", {{.*}} warpgroup_tile
+func.func @bias(%q: memref<1x128x128x24x128xf16>, %b: memref<24x127x63xf32>,
+                %o: memref<1x128x128x24x128xf16>) {
+  na.attention
+    ins(%q, %q, %q : memref<1x128x128x24x128xf16>, memref<1x128x128x24x128xf16>, memref<1x128x128x24x128xf16>)
+    bias(%b : memref<24x127x63xf32>)
+    outs(%o : memref<1x128x128x24x128xf16>) window(<size = [64, 32]>)
+  return
+}
+
 // CHECK-LABEL: func @additional_keys
 // CHECK:         schedule = #na.schedule<target = "sm_90a", {{.*}} warpgroup_tile
 func.func @additional_keys(%q: memref<1x128x128x24x128xf16>, %a: memref<1x512x24x128xf16>,

@@ -23,7 +23,7 @@ def NASelectSchedule : Pass<"na-select-schedule"> {
 
     For sm_90a, problems that kernels with warpgroups are for (fused attention
     of 16-bit operands with 16 to 256 channels, in steps of 16, on axes of known
-    lengths, without a bias) get a schedule with a `warpgroup_tile`
+    lengths) get a schedule with a `warpgroup_tile`
     by the model of `na/Schedule/HopperCostModel.h`, unless `query-tile` or
     `key-tile` is given alone. All others get the schedule of sm_90, which is
     then its target.
