@@ -43,13 +43,13 @@ class Buffer(execute.Buffer):
 execute.Buffer = Buffer
 
 
-def with_schedule(rng, op):
+def with_schedule(rng, op, target="cpu"):
     """`op` with tiles whose sizes have nothing to do with the problem's."""
     rank = len(re.search(r"size = \[([^]]*)\]", op)[1].split(","))
     top = (40, 9, 5)[rank - 1]
     query, key = ([int(n) for n in rng.integers(1, top + 1, rank)] for _ in range(2))
     schedule = (
-        f'schedule = #na.schedule<target = "cpu", query_tile = {query}, '
+        f'schedule = #na.schedule<target = "{target}", query_tile = {query}, '
         f"key_tile = {key}>"
     )
     if op.endswith("}"):

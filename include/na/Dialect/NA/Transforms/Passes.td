@@ -13,13 +13,16 @@ include "mlir/Pass/PassBase.td"
 def NASelectSchedule : Pass<"na-select-schedule"> {
   let summary = "Attach a schedule to na operations by the cost model";
   let description = [{
-    Writes a `#na.schedule` on every `na.attention`, `na.qk` and `na.av` that
-    has none. The tiles are those that the cost model of
-    `na/Schedule/CostModel.h`, or for a GPU `na/Schedule/GpuCostModel.h`,
-    expects to be fastest on the target; `query-tile` and `key-tile` override
-    it, with `warpgroup-tile` beside them for `na.attention`. For a GPU the model also chooses warps, stages and, where it pays, a
-    tile of the values' channels. With `explain`, each choice is reported as a
-    remark with its predicted work and waste.
+    Writes a `#na.schedule` on every `na.attention`, `na.attention_dq`,
+    `na.attention_dkv`, `na.qk` and `na.av` that has none. The tiles are those
+    that the cost model of `na/Schedule/CostModel.h`, or for a GPU
+    `na/Schedule/GpuCostModel.h` and for gradients
+    `na/Schedule/GpuGradientModel.h`, expects to be fastest on the target;
+    `query-tile` and `key-tile` override it, with `warpgroup-tile` beside them
+    for `na.attention` and its gradients. For a GPU the model also chooses
+    warps, stages and, where it pays, a tile of the values' channels. With
+    `explain`, each choice is reported as a remark with its predicted work and
+    waste.
 
     For sm_90a, problems that kernels with warpgroups are for (fused attention
     of 16-bit operands with 16 to 256 channels, in steps of 16, on axes of known
@@ -71,37 +74,48 @@ def NASelectSchedule : Pass<"na-select-schedule"> {
 }
 
 def NATileAndFuse : Pass<"na-tile-and-fuse"> {
-  let summary = "Tile na.attention with the softmax fused in";
+  let summary = "Tile na.attention, the softmax fused in, and its gradients";
   let description = [{
-    Turns `na.attention` on memrefs into the tiled program that every fused
-    target shares: a parallel grid over batch, head and query tiles around a
-    loop over key tiles with an online softmax. Tile values are small tensors
-    under `linalg`; boxes are read, written and masked by `na.tile`
-    operations. Memory is linear in tokens: nothing but tiles is allocated.
+    Turns `na.attention`, `na.attention_dq` and `na.attention_dkv` on memrefs
+    into the tiled programs that every fused target shares. A parallel grid
+    goes over batch, head and row tiles around a loop over column tiles:
 
-    Key tiles start at the exact start of the union of the tile's windows.
-    Tiles inside the intersection of the windows are not masked, axes that no
-    window edge can cut are never masked, tiles outside the union do not
-    exist.
+    | | rows | columns | the loop carries |
+    |---|---|---|---|
+    | `na.attention` | queries | keys | output, maximum and sum of an online softmax |
+    | `na.attention_dq` | queries | keys | the gradient of the queries |
+    | `na.attention_dkv` | keys | queries that see them, of one query head of the group after the other | the gradients of keys and values |
+
+    Tile values are small tensors under `linalg`; boxes are read, written and
+    masked by `na.tile` operations. Memory is linear in tokens: nothing but
+    tiles is allocated.
+
+    Column tiles start at the exact start of the union of what the rows of the
+    tile are paired with. Tiles inside the intersection are not masked, axes
+    that no window edge can cut are never masked, tiles outside the union do
+    not exist.
 
     Tiles come from the operation's schedule, and its target decides the form:
 
     | | CPU | GPU |
     |---|---|---|
-    | scores, accumulators | `[keys, queries]`, `[Dv, queries]`: statistics run along the queries' lanes | `[queries, keys]`, `[queries, Dv]`: rows of fragments |
-    | operands of products | extended to the accumulator's type when loaded | in their own type; weights are truncated to the values' |
-    | scale | in the query tile | in the exponent; on the scores where it is not positive or there is a bias |
-    | exponential | `exp` | `exp2` of a multiply-add; the running maximum is that of exponents of two |
+    | scores, accumulators | `[columns, rows]`, `[channels, rows]`: rows run along vector lanes | `[rows, columns]`, `[rows, channels]`: rows of fragments |
+    | operands of products | extended to the accumulator's type when loaded | in their own type; weights and gradients of logits are truncated to it |
+    | scale | in the row tile | in the exponent; on the scores where it is not positive or there is a bias |
+    | exponential | `exp` | `exp2` of a multiply-add; the running maximum, and the LSE once it is loaded, are exponents of two |
     | `linalg.generic` | one for all that one pass can do | each elementwise, or one reduction along rows |
     | values of many channels | one tile | chunks of `value_tile`, at most 256, as a dimension of the grid after the head; the last one ends with the channels and may overlap the one before |
 
     Both forms are the same function and run on a CPU. The grid of the GPU form
     keeps the schedule as its attribute `na.schedule`.
 
+    Queries of a column tile that do not exist are zeros, gradient and
+    statistics too, and add nothing.
+
     With a `warpgroup_tile` an iteration of the grid is that of a CTA, and its
-    queries belong to one to three warpgroups, side by side on one axis. They
-    are an inner `scf.forall`, mapped to `#gpu.warpgroup<x>`. All warpgroups
-    walk the key tiles of the CTA's span, but each has a span and an interior
+    rows belong to one to three warpgroups, side by side on one axis. They are
+    an inner `scf.forall`, mapped to `#gpu.warpgroup<x>`. All warpgroups
+    walk the column tiles of the CTA's span, but each has a span and an interior
     of its own: an `scf.if` leaves out the tiles that it does not need, unless
     the spans cannot differ, and each cut axis has a mask of its own. The axis
     of the warpgroups varies fastest, and with two of them the tiles that only
