@@ -85,6 +85,11 @@ void mlir::na::buildGPUKernelsPipeline(OpPassManager &pm,
   // cannot read.
   pm.addPass(createInlinerPass());
   pm.addPass(createCanonicalizerPass());
+  NADecomposeAttentionGradOptions gradients;
+  gradients.unfused = options.mode != LoweringMode::Fused;
+  if (options.mode == LoweringMode::Naive)
+    gradients.weightsLimit = options.naiveWeightsLimit;
+  pm.addPass(createNADecomposeAttentionGrad(gradients));
   if (options.mode != LoweringMode::Fused) {
     NADecomposeAttentionOptions decompose;
     if (options.mode == LoweringMode::Naive)

@@ -56,9 +56,9 @@ struct GridCost {
   GridCost with(const AxisCost &axis, int64_t queryTile, int64_t keyTile,
                 int64_t window) const {
     GridCost all = *this;
-    all.queryTiles *= axis.queryTiles;
-    all.keyTiles *= axis.keyTiles;
-    all.insideTiles *= axis.cut ? axis.insideTiles : axis.keyTiles;
+    all.queryTiles *= axis.rowTiles;
+    all.keyTiles *= axis.columnTiles;
+    all.insideTiles *= axis.cut ? axis.insideTiles : axis.columnTiles;
     all.cutAxes += axis.cut;
     if (all.axes++ > 0)
       all.divides |= (keyTile & (keyTile - 1)) != 0;
@@ -69,7 +69,7 @@ struct GridCost {
     all.window *= double(window);
     // One key tile has the whole window on the axis: the next keys of the axis
     // further out follow.
-    all.run = axis.keyTiles <= 1 ? run * seen : seen;
+    all.run = axis.columnTiles <= 1 ? run * seen : seen;
     return all;
   }
 };
@@ -411,13 +411,13 @@ private:
     if (axis == choices.size())
       return visitShapes(grid);
     for (const AxisChoice &choice : choices[axis]) {
-      if (choice.keyTile > maxKeys / grid.keys)
+      if (choice.columnTile > maxKeys / grid.keys)
         continue;
       if (fixed.queryTile.empty() &&
-          choice.queryTile > queryCounts.back() / grid.queries)
+          choice.rowTile > queryCounts.back() / grid.queries)
         continue;
       current[axis] = &choice;
-      visit(axis + 1, grid.with(choice.cost, choice.queryTile, choice.keyTile,
+      visit(axis + 1, grid.with(choice.cost, choice.rowTile, choice.columnTile,
                                 problem.axes[axis].window));
     }
   }
@@ -451,8 +451,8 @@ private:
     bestCycles = cycles;
     best.emplace();
     for (const AxisChoice *choice : current) {
-      best->queryTile.push_back(choice->queryTile);
-      best->keyTile.push_back(choice->keyTile);
+      best->queryTile.push_back(choice->rowTile);
+      best->keyTile.push_back(choice->columnTile);
     }
     best->warps = shape.warps;
     best->stages = shape.stages;

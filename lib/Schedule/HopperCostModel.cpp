@@ -54,9 +54,10 @@ AxisWork commonAxis(const Problem &problem, size_t i, int64_t queryTile,
                     int64_t keyTile) {
   AxisCost cost = axisCost(problem, i, queryTile, keyTile);
   AxisWork work;
-  work.blocks = cost.queryTiles;
-  work.loaded = work.computed = work.weighted = cost.keyTiles * cost.queryTiles;
-  work.inside = cost.insideTiles * cost.queryTiles;
+  work.blocks = cost.rowTiles;
+  work.loaded = work.computed = work.weighted =
+      cost.columnTiles * cost.rowTiles;
+  work.inside = cost.insideTiles * cost.rowTiles;
   work.cut = cost.cut;
   return work;
 }
@@ -394,9 +395,10 @@ bool schedule::isForWarpgroups(const GpuProblem &problem) {
     return channels > 0 && channels <= maxChannels &&
            channels % channelMultiple == 0;
   };
-  bool narrow = problem.fused && problem.operandBytes == 2 &&
-                fits(problem.headDim) && fits(problem.valueDim) &&
-                !problem.hasBias && problem.additionalKeys == 0;
+  bool narrow = problem.gradient == Gradient::None && problem.fused &&
+                problem.operandBytes == 2 && fits(problem.headDim) &&
+                fits(problem.valueDim) && !problem.hasBias &&
+                problem.additionalKeys == 0;
   for (size_t i = 0; i < problem.axes.size(); ++i)
     narrow &=
         problem.lengths[i] != dynamicLength && problem.axes[i].dilation == 1;

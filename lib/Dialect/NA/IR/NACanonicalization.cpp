@@ -291,3 +291,12 @@ LogicalResult AttentionDBiasOp::fold(FoldAdaptor,
                                      SmallVectorImpl<OpFoldResult> &) {
   return foldCasts(getOperation());
 }
+LogicalResult QKGradOp::fold(FoldAdaptor, SmallVectorImpl<OpFoldResult> &) {
+  return foldCasts(getOperation());
+}
+LogicalResult AVGradOp::fold(FoldAdaptor, SmallVectorImpl<OpFoldResult> &) {
+  return foldCasts(getOperation());
+}
+LogicalResult MergeGradOp::fold(FoldAdaptor, SmallVectorImpl<OpFoldResult> &) {
+  return foldCasts(getOperation());
+}

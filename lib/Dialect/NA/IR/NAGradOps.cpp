@@ -314,3 +314,115 @@ LogicalResult AttentionDBiasOp::verify() {
   return verifyGradient(getOperation(), {"bias_grad", shaped(getBiasGrad())},
                         {"bias", shaped(getBias())});
 }
+
+//===----------------------------------------------------------------------===//
+// QKGradOp
+//===----------------------------------------------------------------------===//
+
+MutableOperandRange QKGradOp::getDpsInitsMutable() {
+  return destinationsFrom(getOperation(), getODSOperandIndexAndLength(3).first);
+}
+
+std::optional<double> QKGradOp::getScaleValue() {
+  return scaleValue(getScale(), shaped(getQuery()));
+}
+
+void QKGradOp::build(OpBuilder &builder, OperationState &state, Value query,
+                     Value key, Value scoresGrad, Value queryGrad,
+                     Value keyGrad, Value biasGrad, WindowAttr window,
+                     FloatAttr scale, ScheduleAttr schedule) {
+  build(builder, state, resultTypes({queryGrad, keyGrad, biasGrad}), query, key,
+        scoresGrad, queryGrad, keyGrad, biasGrad, window, scale, schedule);
+}
+
+LogicalResult QKGradOp::verify() {
+  Operation *op = getOperation();
+  Named query{"query", shaped(getQuery())}, key{"key", shaped(getKey())};
+  if (failed(verifyQK(op, query, key, {"scores_grad", shaped(getScoresGrad())},
+                      getWindow(), getScale(), getScheduleAttr())) ||
+      failed(
+          verifyGradient(op, {"query_grad", shaped(getQueryGrad())}, query)) ||
+      failed(verifyGradient(op, {"key_grad", shaped(getKeyGrad())}, key)))
+    return failure();
+  if (getBiasGrad())
+    return verifyBias(op, {"bias_grad", shaped(getBiasGrad())}, query,
+                      getWindow());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// AVGradOp
+//===----------------------------------------------------------------------===//
+
+MutableOperandRange AVGradOp::getDpsInitsMutable() {
+  return destinationsFrom(getOperation(), getODSOperandIndexAndLength(3).first);
+}
+
+void AVGradOp::build(OpBuilder &builder, OperationState &state, Value weights,
+                     Value value, Value outputGrad, Value weightsGrad,
+                     Value valueGrad, WindowAttr window,
+                     ScheduleAttr schedule) {
+  build(builder, state, resultTypes({weightsGrad, valueGrad}), weights, value,
+        outputGrad, weightsGrad, valueGrad, window, schedule);
+}
+
+LogicalResult AVGradOp::verify() {
+  Operation *op = getOperation();
+  Named weights{"weights", shaped(getWeights())};
+  Named value{"value", shaped(getValue())};
+  return success(
+      succeeded(verifyAV(op, weights, value,
+                         {"output_grad", shaped(getOutputGrad())}, getWindow(),
+                         getScheduleAttr())) &&
+      succeeded(verifyGradient(op, {"weights_grad", shaped(getWeightsGrad())},
+                               weights)) &&
+      succeeded(
+          verifyGradient(op, {"value_grad", shaped(getValueGrad())}, value)));
+}
+
+//===----------------------------------------------------------------------===//
+// MergeGradOp
+//===----------------------------------------------------------------------===//
+
+MutableOperandRange MergeGradOp::getDpsInitsMutable() {
+  return destinationsFrom(getOperation(), getODSOperandIndexAndLength(4).first);
+}
+
+void MergeGradOp::build(OpBuilder &builder, OperationState &state,
+                        ValueRange outputs, ValueRange lses, Value outputGrad,
+                        Value lseGrad, ValueRange outputsGrad,
+                        ValueRange lsesGrad) {
+  SmallVector<Type> types = resultTypes(outputsGrad);
+  llvm::append_range(types, resultTypes(lsesGrad));
+  build(builder, state, types, outputs, lses, outputGrad, lseGrad, outputsGrad,
+        lsesGrad);
+}
+
+LogicalResult MergeGradOp::verify() {
+  Operation *op = getOperation();
+  std::optional<Named> lseGrad;
+  if (getLseGrad())
+    lseGrad = Named{"lse_grad", shaped(getLseGrad())};
+  if (failed(verifyMerge(op, getOutputs(), getLses(),
+                         {"output_grad", shaped(getOutputGrad())}, lseGrad)))
+    return failure();
+  auto verifyGradients = [&](StringRef name, ValueRange operands,
+                             ValueRange gradients) -> LogicalResult {
+    if (operands.size() != gradients.size())
+      return emitOpError() << "has " << gradients.size() << " '" << name
+                           << "_grad' for " << operands.size() << " '" << name
+                           << "', expected one each";
+    for (auto [i, operand, gradient] : llvm::enumerate(operands, gradients)) {
+      std::string index = "[" + std::to_string(i) + "]";
+      std::string operandName = name.str() + index;
+      std::string gradientName = name.str() + "_grad" + index;
+      if (failed(verifyGradient(op, {gradientName, shaped(gradient)},
+                                {operandName, shaped(operand)})))
+        return failure();
+    }
+    return success();
+  };
+  if (failed(verifyGradients("outputs", getOutputs(), getOutputsGrad())))
+    return failure();
+  return verifyGradients("lses", getLses(), getLsesGrad());
+}

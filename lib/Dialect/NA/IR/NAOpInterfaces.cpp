@@ -66,6 +66,15 @@ void AttentionDAdditionalOp::getEffects(Effects &effects) {
 void AttentionDBiasOp::getEffects(Effects &effects) {
   getDestinationStyleEffects(getOperation(), effects);
 }
+void QKGradOp::getEffects(Effects &effects) {
+  getDestinationStyleEffects(getOperation(), effects);
+}
+void AVGradOp::getEffects(Effects &effects) {
+  getDestinationStyleEffects(getOperation(), effects);
+}
+void MergeGradOp::getEffects(Effects &effects) {
+  getDestinationStyleEffects(getOperation(), effects);
+}
 void TileLoadOp::getEffects(Effects &effects) {
   getDestinationStyleEffects(getOperation(), effects);
 }
@@ -233,4 +242,44 @@ AttentionDBiasOp::reifyResultShapes(OpBuilder &builder,
                                     ReifiedRankedShapedTypeDims &shapes) {
   return reifyGradients(builder, getOperation(), {{getBiasGrad(), getBias()}},
                         shapes);
+}
+
+LogicalResult QKGradOp::reifyResultShapes(OpBuilder &builder,
+                                          ReifiedRankedShapedTypeDims &shapes) {
+  SmallVector<std::pair<Value, Value>> gradients = {
+      {getQueryGrad(), getQuery()}, {getKeyGrad(), getKey()}};
+  if (failed(reifyGradients(builder, getOperation(), gradients, shapes)))
+    return failure();
+  if (getNumResults() < 3)
+    return success();
+  // The heads of the queries, and the window's sizes.
+  OpResult bias = getOperation()->getResult(2);
+  shapes.push_back(
+      reify(builder, bias, {DimSource(getQuery(), getSpatialRank() + 1)}));
+  for (int64_t axis = 0; axis < getSpatialRank(); ++axis) {
+    OpFoldResult entries =
+        builder.getIndexAttr(2 * getWindow().getSize()[axis] - 1);
+    if (cast<ShapedType>(bias.getType()).isDynamicDim(axis + 1))
+      entries = getValueOrCreateConstantIndexOp(builder, getLoc(), entries);
+    shapes.back().push_back(entries);
+  }
+  return success();
+}
+
+LogicalResult AVGradOp::reifyResultShapes(OpBuilder &builder,
+                                          ReifiedRankedShapedTypeDims &shapes) {
+  return reifyGradients(
+      builder, getOperation(),
+      {{getWeightsGrad(), getWeights()}, {getValueGrad(), getValue()}}, shapes);
+}
+
+LogicalResult
+MergeGradOp::reifyResultShapes(OpBuilder &builder,
+                               ReifiedRankedShapedTypeDims &shapes) {
+  SmallVector<std::pair<Value, Value>> gradients;
+  for (auto [gradient, output] : llvm::zip(getOutputsGrad(), getOutputs()))
+    gradients.emplace_back(gradient, output);
+  for (auto [gradient, lse] : llvm::zip(getLsesGrad(), getLses()))
+    gradients.emplace_back(gradient, lse);
+  return reifyGradients(builder, getOperation(), gradients, shapes);
 }

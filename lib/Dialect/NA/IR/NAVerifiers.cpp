@@ -238,9 +238,9 @@ LogicalResult mlir::na::detail::verifyBias(Operation *op, Named bias,
     return failure();
   Type type = bias.type.getElementType();
   if (!type.isF32() && type != query.type.getElementType())
-    return op->emitOpError()
-           << "'bias' has element type " << type << ", expected f32 or "
-           << query.type.getElementType() << " (the query's)";
+    return op->emitOpError() << "'" << bias.name << "' has element type "
+                             << type << ", expected f32 or "
+                             << query.type.getElementType() << " (the query's)";
   return success();
 }
 
@@ -374,6 +374,111 @@ LogicalResult mlir::na::detail::verifyAdditional(
       succeeded(verifySameDims(op, "heads", heads)) &&
       succeeded(verifySameDims(op, "head dim", headDims)) &&
       succeeded(verifySameDims(op, "value dim", valueDims)));
+}
+
+//===----------------------------------------------------------------------===//
+// na.qk, na.av, na.merge and their gradients
+//===----------------------------------------------------------------------===//
+
+LogicalResult mlir::na::detail::verifyQK(Operation *op, Named query, Named key,
+                                         Named scores, WindowAttr window,
+                                         std::optional<APFloat> scale,
+                                         ScheduleAttr schedule) {
+  int64_t rank = window.getRank();
+  Type element = query.type.getElementType();
+  return success(
+      succeeded(verifyDestinationStyle(op)) &&
+      succeeded(verifyRank(op, query, rank + 3, "[B, X.., Hq, D]")) &&
+      succeeded(verifyRank(op, key, rank + 3, "[B, X.., Hkv, D]")) &&
+      succeeded(verifyRank(op, scores, rank + 3, "[B, X.., Hq, prod(size)]")) &&
+      succeeded(verifyElementType(op, key, element, "the query's")) &&
+      succeeded(verifyElementType(op, scores, accumulatorType(element),
+                                  "f32, or f64 for f64 queries")) &&
+      succeeded(verifySameTokens(op, {query, key, scores}, rank)) &&
+      succeeded(verifyHeads(op, {{query, rank + 1}, {scores, rank + 1}},
+                            {{key, rank + 1}})) &&
+      succeeded(verifySameDims(op, "head dim",
+                               {{query, rank + 2}, {key, rank + 2}})) &&
+      succeeded(verifyChannels(op, {query, key})) &&
+      succeeded(verifyWindowFits(op, window, {query, key, scores})) &&
+      succeeded(verifySlotCount(op, scores, window)) &&
+      succeeded(verifyScale(op, scale)) &&
+      succeeded(verifySchedule(op, schedule, rank)));
+}
+
+LogicalResult mlir::na::detail::verifyAV(Operation *op, Named weights,
+                                         Named value, Named output,
+                                         WindowAttr window,
+                                         ScheduleAttr schedule) {
+  int64_t rank = window.getRank();
+  return success(
+      succeeded(verifyDestinationStyle(op)) &&
+      succeeded(verifyRank(op, value, rank + 3, "[B, X.., Hkv, Dv]")) &&
+      succeeded(verifyRank(op, output, rank + 3, "[B, X.., Hq, Dv]")) &&
+      succeeded(
+          verifyRank(op, weights, rank + 3, "[B, X.., Hq, prod(size)]")) &&
+      succeeded(verifyElementType(op, output, value.type.getElementType(),
+                                  "the value's")) &&
+      succeeded(verifySameTokens(op, {value, weights, output}, rank)) &&
+      succeeded(verifyHeads(op, {{weights, rank + 1}, {output, rank + 1}},
+                            {{value, rank + 1}})) &&
+      succeeded(verifySameDims(op, "value dim",
+                               {{value, rank + 2}, {output, rank + 2}})) &&
+      succeeded(verifyChannels(op, {value, output})) &&
+      succeeded(verifyWindowFits(op, window, {value, weights, output})) &&
+      succeeded(verifySlotCount(op, weights, window)) &&
+      succeeded(verifySchedule(op, schedule, rank)));
+}
+
+LogicalResult mlir::na::detail::verifyMerge(Operation *op, ValueRange outputs,
+                                            ValueRange lses, Named output,
+                                            std::optional<Named> lse) {
+  if (outputs.empty())
+    return op->emitOpError() << "has no part, expected at least 1";
+  if (outputs.size() != lses.size())
+    return op->emitOpError()
+           << "has " << outputs.size() << " outputs and " << lses.size()
+           << " LSEs, expected as many LSEs as outputs";
+  if (failed(verifyDestinationStyle(op)))
+    return failure();
+  int64_t rank = output.type.getRank();
+  if (rank < 1)
+    return op->emitOpError()
+           << "'" << output.name << "' has rank 0, expected [.., Dv]";
+  SmallVector<std::string> names;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    names.push_back("outputs[" + std::to_string(i) + "]");
+    names.push_back("lses[" + std::to_string(i) + "]");
+  }
+  Type statistic = shaped(lses[0]).getElementType();
+  SmallVector<Named> shapes = {output}, statistics;
+  for (auto [i, part, partLse] : llvm::enumerate(outputs, lses)) {
+    shapes.push_back({names[2 * i], shaped(part)});
+    statistics.push_back({names[2 * i + 1], shaped(partLse)});
+  }
+  if (lse)
+    statistics.push_back(*lse);
+  std::string layout = "that of '" + output.name.str() + "'";
+  for (Named part : shapes)
+    if (failed(verifyRank(op, part, rank, layout)))
+      return failure();
+  for (Named statisticOperand : statistics)
+    if (failed(verifyRank(op, statisticOperand, rank - 1,
+                          layout + " without Dv")) ||
+        failed(
+            verifyElementType(op, statisticOperand, statistic, "as 'lses[0]'")))
+      return failure();
+  for (int64_t dim = 0; dim < rank; ++dim) {
+    SmallVector<DimOf> dims;
+    for (Named part : shapes)
+      dims.push_back({part, dim});
+    if (dim < rank - 1)
+      for (Named statisticOperand : statistics)
+        dims.push_back({statisticOperand, dim});
+    if (failed(verifySameDims(op, dim < rank - 1 ? "rows" : "value dim", dims)))
+      return failure();
+  }
+  return success();
 }
 
 LogicalResult mlir::na::detail::verifyGradient(Operation *op, Named grad,

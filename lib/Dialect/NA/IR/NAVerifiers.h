@@ -113,6 +113,19 @@ LogicalResult verifyAdditional(Operation *op, Named additionalKey,
                                std::optional<Named> key,
                                std::optional<Named> value);
 
+/// Checks everything of na.qk but the bias.
+LogicalResult verifyQK(Operation *op, Named query, Named key, Named scores,
+                       WindowAttr window, std::optional<APFloat> scale,
+                       ScheduleAttr schedule);
+
+/// Checks everything of na.av.
+LogicalResult verifyAV(Operation *op, Named weights, Named value, Named output,
+                       WindowAttr window, ScheduleAttr schedule);
+
+/// Checks everything of na.merge.
+LogicalResult verifyMerge(Operation *op, ValueRange outputs, ValueRange lses,
+                          Named output, std::optional<Named> lse);
+
 /// Fails unless `grad` has the shape and element type of `operand`.
 LogicalResult verifyGradient(Operation *op, Named grad, Named operand);
 

@@ -105,6 +105,10 @@ void mlir::na::registerBufferizableOpInterfaceExternalModels(
         DestinationStyleModel<AttentionDAdditionalOp, false>>(*context);
     AttentionDBiasOp::attachInterface<
         DestinationStyleModel<AttentionDBiasOp, false>>(*context);
+    QKGradOp::attachInterface<DestinationStyleModel<QKGradOp, false>>(*context);
+    AVGradOp::attachInterface<DestinationStyleModel<AVGradOp, false>>(*context);
+    MergeGradOp::attachInterface<DestinationStyleModel<MergeGradOp, false>>(
+        *context);
     TileLoadOp::attachInterface<DestinationStyleModel<TileLoadOp, false>>(
         *context);
     TileWindowsOp::attachInterface<DestinationStyleModel<TileWindowsOp, false>>(

@@ -9,6 +9,7 @@
 #include "na/Dialect/NA/Transforms/Passes.h"
 #include "na/Schedule/CostModel.h"
 #include "na/Schedule/GpuCostModel.h"
+#include "na/Schedule/GpuGradientModel.h"
 #include "na/Schedule/HopperCostModel.h"
 
 namespace mlir::na {
@@ -62,6 +63,12 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
         done = select(attention, attention.getQuery(), attention.getQuery(),
                       attention.getQuery(), attention.getValue(),
                       attention.getAdditionalKey());
+      else if (auto dq = dyn_cast<AttentionDQOp>(op))
+        done = select(dq, dq.getQuery(), dq.getQuery(), dq.getQuery(),
+                      dq.getValue(), dq.getAdditionalKey());
+      else if (auto dkv = dyn_cast<AttentionDKVOp>(op))
+        done = select(dkv, dkv.getKey(), dkv.getKey(), dkv.getKey(),
+                      dkv.getValue());
       else if (auto qk = dyn_cast<QKOp>(op))
         done = select(qk, qk.getQuery(), qk.getQuery(), qk.getKey(), Value());
       else if (auto av = dyn_cast<AVOp>(op))
@@ -111,6 +118,10 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
     problem.headDim = channels(heads ? heads : values);
     problem.valueDim = channels(values ? values : heads);
     problem.tileElementBytes = type.getElementType().isF64() ? 8 : 4;
+    if (std::is_same_v<OpTy, AttentionDQOp>)
+      problem.gradient = ::na::schedule::Gradient::Queries;
+    else if (std::is_same_v<OpTy, AttentionDKVOp>)
+      problem.gradient = ::na::schedule::Gradient::KeysAndValues;
 
     // The model is for tiles that a schedule can hold.
     ::na::schedule::GpuTiling fixed;
@@ -155,10 +166,15 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
       problem.headDim = 0;
     if (!values)
       problem.valueDim = 0;
+    bool isGradient = problem.gradient != ::na::schedule::Gradient::None;
     std::optional<::na::schedule::GpuTiling> tiling =
-        ::na::schedule::searchGpu(problem, *chip, fixed);
+        isGradient ? ::na::schedule::searchGpuGradient(problem, *chip, fixed)
+                   : ::na::schedule::searchGpu(problem, *chip, fixed);
     if (tiling)
       return attach(op, *tiling, [&] {
+        if (isGradient)
+          return ::na::schedule::predictGpuGradient(problem, *chip, *tiling)
+              ->describe();
         return ::na::schedule::predictGpu(problem, *chip, *tiling)->describe();
       });
     if (fixed.queryTile.empty() && fixed.keyTile.empty()) {

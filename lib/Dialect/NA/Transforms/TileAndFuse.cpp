@@ -1,4 +1,4 @@
-//===- TileAndFuse.cpp - Tile attention and its gradients ----------------===//
+//===- TileAndFuse.cpp - Tile attention and its gradients -----------------===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- TileAttention.cpp - Tile na.attention, the softmax fused in -------===//
+//===- TileAttention.cpp - Tile na.attention, the softmax fused in --------===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

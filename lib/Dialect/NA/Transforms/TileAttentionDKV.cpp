@@ -1,4 +1,4 @@
-//===- TileAttentionDKV.cpp - Tile the gradients of keys and values ------===//
+//===- TileAttentionDKV.cpp - Tile the gradients of keys and values -------===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- TileAttentionDQ.cpp - Tile the gradient of the queries ------------===//
+//===- TileAttentionDQ.cpp - Tile the gradient of the queries -------------===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

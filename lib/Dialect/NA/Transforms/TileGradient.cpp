@@ -1,4 +1,4 @@
-//===- TileGradient.cpp - Gradients of tiles of scores -------------------===//
+//===- TileGradient.cpp - Gradients of tiles of scores --------------------===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

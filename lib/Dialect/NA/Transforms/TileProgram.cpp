@@ -1,4 +1,4 @@
-//===- TileProgram.cpp - The loops of a tiled program --------------------===//
+//===- TileProgram.cpp - The loops of a tiled program ---------------------===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -396,4 +396,195 @@ def NA_AttentionDBiasOp : NA_GradOp<"attention_dbias"> {
   ];
 }
 
+def NA_QKGradOp : NA_StructuredOp<"qk_grad"> {
+  let summary = "Gradients of attention scores";
+  let description = [{
+    The gradients of the operands of an `na.qk`, given that of its scores:
+
+    ```
+    query_grad = scale * sum over visible keys of scores_grad * key
+    key_grad   = scale * sum over the queries that see the key of scores_grad * query
+    bias_grad  = sum of scores_grad over the batch and the pairs of a relative position
+    ```
+
+    Sums of keys run over all query heads that read the key head. Slots past
+    the end of a causal row are not read.
+
+    | operand | shape | element type |
+    |---|---|---|
+    | `query`, `key` | as in `na.qk` | as in `na.qk` |
+    | `scores_grad` | `[B, X.., Hq, prod(size)]` | f32; f64 for f64 |
+    | `query_grad`, `key_grad` | `query`'s, `key`'s | the query's |
+    | `bias_grad` (optional) | `[Hq, 2 * size_x - 1, ..]` | f32 or the query's |
+
+    All sums are in f32, or f64 for f64.
+
+    Errors: as `na.qk`; a gradient whose shape or element type is not that of
+    its operand.
+
+    Example:
+
+    ```mlir
+    %dq, %dk = na.qk_grad
+        ins(%q, %k, %ds : tensor<1x56x2x32xf32>, tensor<1x56x2x32xf32>,
+                          tensor<1x56x2x7xf32>)
+        outs(%dq0, %dk0 : tensor<1x56x2x32xf32>, tensor<1x56x2x32xf32>)
+        window(<size = [7]>) -> tensor<1x56x2x32xf32>, tensor<1x56x2x32xf32>
+    ```
+  }];
+  let arguments = (ins
+    NA_Shaped:$query, NA_Shaped:$key, NA_Statistic:$scores_grad,
+    NA_Shaped:$query_grad, NA_Shaped:$key_grad,
+    Optional<NA_Shaped>:$bias_grad,
+    NA_WindowAttr:$window, OptionalAttr<F64Attr>:$scale,
+    OptionalAttr<NA_ScheduleAttr>:$schedule);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    `ins` `(` $query `,` $key `,` $scores_grad `:` type($query) `,` type($key)
+    `,` type($scores_grad) `)`
+    `outs` `(` $query_grad `,` $key_grad `:` type($query_grad) `,`
+    type($key_grad) `)`
+    (`dbias` `(` $bias_grad^ `:` type($bias_grad) `)`)?
+    `window` `(` $window `)`
+    attr-dict (`->` type($results)^)?
+  }];
+  let builders = [
+    // With destinations; results follow from them.
+    OpBuilder<(ins "::mlir::Value":$query, "::mlir::Value":$key,
+                   "::mlir::Value":$scoresGrad, "::mlir::Value":$queryGrad,
+                   "::mlir::Value":$keyGrad, "::mlir::Value":$biasGrad,
+                   "::mlir::na::WindowAttr":$window,
+                   "::mlir::FloatAttr":$scale,
+                   CArg<"::mlir::na::ScheduleAttr", "{}">:$schedule)>
+  ];
+  let extraClassDeclaration = baseClassDeclaration # [{
+    int64_t getSpatialRank() { return getWindow().getRank(); }
+    /// The scale as a number; fails (nullopt) when it defaults and D is dynamic.
+    std::optional<double> getScaleValue();
+  }];
+}
+
+def NA_AVGradOp : NA_StructuredOp<"av_grad"> {
+  let summary = "Gradients of the weighted sum of values";
+  let description = [{
+    The gradients of the operands of an `na.av`, given that of its output:
+
+    ```
+    weights_grad[j] = dot(output_grad, value_j)
+    value_grad      = sum over the queries that see the key of weight * output_grad
+    ```
+
+    Sums of values run over all query heads that read the value's head. Slots
+    past the end of a causal row are not read, their gradients are 0.
+
+    | operand | shape | element type |
+    |---|---|---|
+    | `weights`, `value` | as in `na.av` | as in `na.av` |
+    | `output_grad` | `[B, X.., Hq, Dv]` | the value's |
+    | `weights_grad`, `value_grad` | `weights`'s, `value`'s | the weights', the value's |
+
+    All sums are in f32, or f64 when the values are f64.
+
+    Errors: as `na.av`; a gradient whose shape or element type is not that of
+    its operand.
+
+    Example:
+
+    ```mlir
+    %dw, %dv = na.av_grad
+        ins(%w, %v, %do : tensor<1x56x2x7xf32>, tensor<1x56x2x32xf32>,
+                          tensor<1x56x2x32xf32>)
+        outs(%dw0, %dv0 : tensor<1x56x2x7xf32>, tensor<1x56x2x32xf32>)
+        window(<size = [7]>) -> tensor<1x56x2x7xf32>, tensor<1x56x2x32xf32>
+    ```
+  }];
+  let arguments = (ins
+    NA_Shaped:$weights, NA_Shaped:$value, NA_Shaped:$output_grad,
+    NA_Shaped:$weights_grad, NA_Shaped:$value_grad,
+    NA_WindowAttr:$window, OptionalAttr<NA_ScheduleAttr>:$schedule);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    `ins` `(` $weights `,` $value `,` $output_grad `:` type($weights) `,`
+    type($value) `,` type($output_grad) `)`
+    `outs` `(` $weights_grad `,` $value_grad `:` type($weights_grad) `,`
+    type($value_grad) `)`
+    `window` `(` $window `)`
+    attr-dict (`->` type($results)^)?
+  }];
+  let builders = [
+    // With destinations; results follow from them.
+    OpBuilder<(ins "::mlir::Value":$weights, "::mlir::Value":$value,
+                   "::mlir::Value":$outputGrad, "::mlir::Value":$weightsGrad,
+                   "::mlir::Value":$valueGrad,
+                   "::mlir::na::WindowAttr":$window,
+                   CArg<"::mlir::na::ScheduleAttr", "{}">:$schedule)>
+  ];
+  let extraClassDeclaration = baseClassDeclaration # [{
+    int64_t getSpatialRank() { return getWindow().getRank(); }
+  }];
+}
+
+def NA_MergeGradOp : NA_StructuredOp<"merge_grad",
+    [AttrSizedOperandSegments, NA_OneOperandEach<[2], "'output_grad'">]> {
+  let summary = "Gradients of joined attention outputs";
+  let description = [{
+    The gradients of the operands of an `na.merge`, given those of its output
+    and of its LSE (0 where there is none):
+
+    ```
+    lse            = log(sum_p exp(L_p))
+    output         = sum_p exp(L_p - lse) * O_p
+    outputs_grad_p = exp(L_p - lse) * output_grad
+    lses_grad_p    = exp(L_p - lse) * (dot(output_grad, O_p - output) + lse_grad)
+    ```
+
+    A part with `L_p = -inf` has gradients of 0, whatever its output holds; where
+    every part is -inf all gradients are 0.
+
+    | operand | shape | element type |
+    |---|---|---|
+    | `outputs` (one or more), `lses` (as many) | as in `na.merge` | as in `na.merge` |
+    | `output_grad` | as `outputs` | any of the four floats |
+    | `lse_grad` (optional) | as `lses` | as `lses` |
+    | `outputs_grad`, `lses_grad` (as many) | `outputs`', `lses`' | the outputs', the LSEs' |
+
+    Errors: as `na.merge`; another number of gradients than of parts; a gradient
+    whose shape or element type is not that of its operand.
+
+    Example:
+
+    ```mlir
+    %do0, %do1, %dl0, %dl1 = na.merge_grad
+        ins(%o0, %o1 : tensor<1x56x2x32xf32>, tensor<1x56x2x32xf32>)
+        lses(%l0, %l1 : tensor<1x56x2xf32>, tensor<1x56x2xf32>)
+        grad(%do : tensor<1x56x2x32xf32>)
+        outs(%a, %b : tensor<1x56x2x32xf32>, tensor<1x56x2x32xf32>)
+        dlses(%c, %d : tensor<1x56x2xf32>, tensor<1x56x2xf32>)
+        -> tensor<1x56x2x32xf32>, tensor<1x56x2x32xf32>, tensor<1x56x2xf32>,
+           tensor<1x56x2xf32>
+    ```
+  }];
+  let arguments = (ins
+    Variadic<NA_Shaped>:$outputs, Variadic<NA_Statistic>:$lses,
+    NA_Shaped:$output_grad, Optional<NA_Statistic>:$lse_grad,
+    Variadic<NA_Shaped>:$outputs_grad, Variadic<NA_Statistic>:$lses_grad);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    `ins` `(` $outputs `:` type($outputs) `)`
+    `lses` `(` $lses `:` type($lses) `)`
+    `grad` `(` $output_grad `:` type($output_grad) `)`
+    (`dlse` `(` $lse_grad^ `:` type($lse_grad) `)`)?
+    `outs` `(` $outputs_grad `:` type($outputs_grad) `)`
+    `dlses` `(` $lses_grad `:` type($lses_grad) `)`
+    attr-dict (`->` type($results)^)?
+  }];
+  let builders = [
+    // With destinations; results follow from them.
+    OpBuilder<(ins "::mlir::ValueRange":$outputs, "::mlir::ValueRange":$lses,
+                   "::mlir::Value":$outputGrad, "::mlir::Value":$lseGrad,
+                   "::mlir::ValueRange":$outputsGrad,
+                   "::mlir::ValueRange":$lsesGrad)>
+  ];
+}
+
 #endif // NA_DIALECT_NA_IR_NAGRADOPS_TD
