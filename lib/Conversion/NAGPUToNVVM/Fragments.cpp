@@ -156,7 +156,7 @@ public:
     for (auto [argument, input] :
          llvm::zip_equal(body.getArguments(), op.getInputs())) {
       auto inputType = cast<FragmentType>(input.getType());
-      varies[argument] = inputType.isRowLike()                  ? Row
+      varies[argument] = inputType.isRowLike()                 ? Row
                          : inputType.getRole() == Role::Column ? Column
                                                                : Row | Column;
     }

@@ -149,9 +149,9 @@ static LogicalResult verifyTokens(Operation *op, StringRef memrefName,
       return op->emitOpError() << "'box' has more tokens than 64 bits can "
                                   "count";
   if (lanes != rows)
-    return op->emitOpError() << "'box' has " << lanes << " tokens, expected "
-                             << rows << " (dimension " << dim << " of '"
-                             << name << "')";
+    return op->emitOpError()
+           << "'box' has " << lanes << " tokens, expected " << rows
+           << " (dimension " << dim << " of '" << name << "')";
   int64_t last = memref.getRank() - 1;
   if (channels && !memref.isDynamicDim(last) &&
       memref.getDimSize(last) > columns)
@@ -220,7 +220,8 @@ static LogicalResult verifyVector(AsyncCopyOp op) {
                                "without channels";
   return verifyTokens(op, "source", cast<MemRefType>(op.getSource().getType()),
                       /*channels=*/false, op.getAt().size(), op.getBox(),
-                      op.getDilation(), "dest", dest.getColumns(), 1, /*dim=*/1);
+                      op.getDilation(), "dest", dest.getColumns(), 1,
+                      /*dim=*/1);
 }
 
 LogicalResult AsyncCopyOp::verify() {
@@ -420,8 +421,7 @@ LogicalResult LdVectorOp::verify() {
   if (source.getRows() != 1)
     return emitOpError() << "'source' has " << source.getRows()
                          << " rows, expected 1";
-  return verifySize(*this, "result", 0,
-                    result.isRowLike() ? "rows" : "columns",
+  return verifySize(*this, "result", 0, result.isRowLike() ? "rows" : "columns",
                     result.getShape().front(), source.getColumns(), "source");
 }
 
