@@ -117,7 +117,7 @@ func.func @convert_lhs_role(%a: !nagpu.fragment<128x64xbf16, lhs, 4>) {
 // -----
 
 func.func @convert_lhs_columns(%a: !nagpu.fragment<128x64xbf16, lhs, 4>) {
-  // expected-error @+1 {{'nagpu.convert' op 'result' has 32 columns, expected 64}}
+  // expected-error @+1 {{'nagpu.convert' op 'result' dimension 1 (columns) is 32, expected 64 as in 'source'}}
   %0 = nagpu.convert %a
     : !nagpu.fragment<128x64xbf16, lhs, 4> -> !nagpu.fragment<128x32xf32, accumulator, 4>
   return

@@ -11,13 +11,13 @@
 // CHECK:         scf.for
 // CHECK:           %[[QUERIES:.*]] = nagpu.slot {{.*}} -> <64x128xbf16, tma128>
 // CHECK:           %[[GRADS:.*]] = nagpu.slot {{.*}} -> <64x128xbf16, tma128>
-// CHECK:           %[[LSE:.*]] = nagpu.ldvector {{.*}} -> <64xf32, column, 4>
 // CHECK:           %[[S:.*]] = nagpu.wgmma %{{.*}}, %[[QUERIES]] transposed
 // CHECK-NEXT:      nagpu.wgmma_commit
 // CHECK-NEXT:      nagpu.wgmma_fence
 // CHECK-NEXT:      %[[DP:.*]] = nagpu.wgmma %{{.*}}, %[[GRADS]] transposed
 // CHECK-NEXT:      nagpu.wgmma_commit
 // CHECK-NEXT:      nagpu.wgmma_wait pending 1(%[[S]]
+// CHECK:           nagpu.ldvector {{.*}} -> <64xf32, column, 4>
 // CHECK:           math.exp2
 // CHECK:           %[[P:.*]] = nagpu.convert %{{.*}} -> <64x64xbf16, lhs, 4>
 // CHECK:           %[[DV:.*]] = nagpu.wgmma %{{.*}}, %[[GRADS]], %{{.*}} -> <64x128xf32, accumulator, 4>

@@ -152,8 +152,6 @@ static void overlap(Block &block) {
   if (scores.size() != 2 || products.size() < 3)
     return;
   issueEarly(products[scores[0]], products[scores[1]]);
-  for (Product &product : products)
-    reuseOperands(product);
   // What a wait freed was read by products up to that one, of which others may
   // be waited for later now.
   Operation *latest = nullptr;
@@ -167,6 +165,8 @@ static void overlap(Block &block) {
       at = op;
     }
   }
+  for (Product &product : products)
+    reuseOperands(product);
   // A group may be waited for while younger ones are in flight.
   Builder builder(block.getParent()->getContext());
   for (Product &product : products) {
