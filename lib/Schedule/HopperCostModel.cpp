@@ -199,13 +199,17 @@ int64_t countSharedBytes(const GpuProblem &problem, const BlockShape &shape) {
 std::optional<WarpgroupBudgets> getBudgets(const GpuProblem &problem,
                                            const GpuChip &chip,
                                            const BlockShape &shape) {
+  // Places in the table and what is on its way from there, as measured.
+  constexpr int64_t ofBias = 24;
   int64_t bytes = countSharedBytes(problem, shape);
   if (bytes > chip.sharedPerBlock || shape.keys > maxKeys ||
       shape.keys % keyMultiple != 0)
     return std::nullopt;
   WarpgroupBudgets budgets = getWarpgroupBudgets(shape.warpgroups, shape.keys,
                                                  problem.valueDim, bytes);
-  if (!budgets.fits)
+  int64_t needed = countConsumerRegisters(shape.keys, problem.valueDim) +
+                   (problem.hasBias ? ofBias : 0);
+  if (!budgets.fits || (problem.hasBias && needed > budgets.consumer))
     return std::nullopt;
   return budgets;
 }

@@ -377,6 +377,11 @@ TEST(HopperCostModel, BiasTakesTime) {
   EXPECT_GT(more->cycles, 1.2 * cost->cycles);
   EXPECT_EQ(more->waste, cost->waste);
   EXPECT_TRUE(searchHopper(problem, getChip()));
+  // And registers: tiles of so many keys would spill.
+  tiling = makeTiling({8, 16}, {8, 8}, {22, 8});
+  EXPECT_FALSE(predictHopper(problem, getChip(), tiling));
+  problem.hasBias = false;
+  EXPECT_TRUE(predictHopper(problem, getChip(), tiling));
 }
 
 TEST(HopperCostModel, IllegalTilings) {
