@@ -59,6 +59,7 @@ static void addTiledKernels(OpPassManager &pm,
     pm.addPass(createCSEPass());
     pm.addPass(nagpu::createNAGPUPersistentGrid());
     pm.addPass(nagpu::createNAGPUOverlapProducts());
+    pm.addPass(nagpu::createNAGPUOverlapGradients());
     pm.addPass(createCanonicalizerPass());
     pm.addPass(createCSEPass());
   }

@@ -650,6 +650,62 @@ TEST(Cuda, TensorMapsReadBoxes) {
   addVectors(device(), nullptr, 1000, 11);
 }
 
+// One map reads every fourth token from any first one on; what lies beyond the
+// last of a residue is zeros, also at the end of the tensor.
+TEST(Cuda, TensorMapsReadResidues) {
+  if (device().properties().major < 9)
+    GTEST_SKIP() << device().properties().arch() << " has no TMA";
+  KernelOptions options;
+  options.dynamicSharedBytes = 1032;
+  Expected<Kernel> kernel = kernelOf(device(), boxPtx, "box", options);
+  ASSERT_GOT(kernel);
+  constexpr int batches = 2, tokens = 37, heads = 3, channels = 128;
+  constexpr int pitch = heads * channels, dilation = 4;
+  constexpr int entries = 10, padding = entries * dilation - tokens;
+  std::vector<uint16_t> tensor(batches * tokens * pitch);
+  for (size_t i = 0; i < tensor.size(); ++i)
+    tensor[i] = uint16_t(i + 1);
+  const size_t bytes = tensor.size() * 2;
+  Expected<Buffer> in = device().allocate(bytes);
+  ASSERT_GOT(in);
+  Expected<Buffer> out = device().allocate(1024);
+  ASSERT_GOT(out);
+  ASSERT_OK(device().copyToDevice(in->data(), tensor.data(), bytes));
+  TensorBoxes boxes;
+  boxes.address = in->data();
+  boxes.type = TensorType::BF16;
+  boxes.sizes = {batches, tokens, heads, channels};
+  boxes.strides = {tokens * pitch, pitch, channels, 1};
+  boxes.box = {1, 8, 64};
+  boxes.dilation = {dilation};
+  TensorMap map;
+  ASSERT_OK(encodeTensorMap(device(), boxes, map));
+  LaunchConfig config;
+  config.block.x = 256;
+  config.dynamicSharedBytes = 1032;
+  for (int batch = 0; batch < batches; ++batch)
+    for (int token = 0; token < tokens; ++token) {
+      const int channel = token % heads * channels + 64;
+      const int place = token + padding;
+      ASSERT_OK(device().fill(out->data(), 0xff, 1024));
+      ASSERT_OK(kernel->launch(config, nullptr, map, out->data(),
+                               channel + place % dilation * pitch,
+                               place / dilation, batch));
+      uint16_t tile[8][64];
+      ASSERT_OK(device().copyToHost(tile, out->data(), sizeof(tile)));
+      for (int row = 0; row < 8; ++row)
+        for (int column = 0; column < 64; ++column) {
+          const int at = token + row * dilation;
+          const uint16_t expected =
+              at < tokens
+                  ? tensor[(batch * tokens + at) * pitch + channel + column]
+                  : 0;
+          ASSERT_EQ(tile[row][(column / 8 ^ row) * 8 + column % 8], expected)
+              << batch << ", " << at << ", " << channel + column;
+        }
+    }
+}
+
 TEST(Cuda, EventsTimeAndNothingWaits) {
   Expected<Kernel> spin = kernelOf(device(), spinPtx, "spin");
   ASSERT_GOT(spin);

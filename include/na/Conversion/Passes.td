@@ -906,7 +906,8 @@ def NAGPUFinalizeKernelsPass
       which fills the 128 bytes at `map`. `argument` is the number of the
       function's argument that the tensor is (a view of), or -1; `type` 0 for
       f16 and 1 for bf16; `shape` the sizes and strides of the tensor, in
-      elements, and the sizes of the box; `swizzle` the bytes of a panel's row.
+      elements, the sizes of the box and the dilation of each axis; `swizzle`
+      the bytes of a panel's row.
     * `nagpu.multiprocessors` becomes a call of
       `int64_t naCudaMultiprocessors(void)`.
     * A kernel with register budgets (`setmaxnreg`) says how many CTAs share a
@@ -926,7 +927,7 @@ def NAGPUFinalizeKernelsPass
     ```mlir
     // at the start of the function
     %map = llvm.alloca %c16 x i64 {alignment = 64 : i64} : (i64) -> !llvm.ptr
-    %shape = llvm.alloca %c11 x i64 {alignment = 8 : i64} : (i64) -> !llvm.ptr
+    %shape = llvm.alloca %c12 x i64 {alignment = 8 : i64} : (i64) -> !llvm.ptr
     // at the operation, behind the stores to %shape
     call @naCudaEncodeTensorMap(%map, %c0, %address, %c1, %c4, %shape, %c128)
     gpu.launch_func @kernels::@f blocks in (..) threads in (..)

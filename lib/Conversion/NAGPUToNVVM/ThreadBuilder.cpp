@@ -73,7 +73,10 @@ Value ThreadBuilder::thread() {
   auto range = LLVM::ConstantRangeAttr::get(getContext(), APInt(32, 0),
                                             APInt(32, uint64_t(threads)));
   Value thread = NVVM::ThreadIdXOp::create(*this, getI32Type(), range);
-  return roles ? bitAnd(thread, warpgroupSize - 1) : thread;
+  if (!roles)
+    return thread;
+  // A producer is a warp.
+  return bitAnd(thread, (producer ? warpSize : warpgroupSize) - 1);
 }
 
 Value ThreadBuilder::warp() {

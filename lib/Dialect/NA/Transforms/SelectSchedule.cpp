@@ -11,6 +11,10 @@
 #include "na/Schedule/GpuCostModel.h"
 #include "na/Schedule/GpuGradientModel.h"
 #include "na/Schedule/HopperCostModel.h"
+#include "na/Schedule/HopperGradientModel.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace mlir::na {
 #define GEN_PASS_DEF_NASELECTSCHEDULE
@@ -26,14 +30,28 @@ static constexpr StringLiteral warpgroupChip = "sm_90a";
 
 /// Whether the TMA can read boxes of a tensor `[B, X.., H, D]`, by what its
 /// type says (the rest is for the run time): heads and channels without gaps,
-/// other strides a multiple of 16 bytes.
-static bool canReadBoxes(Value tensor) {
-  auto type = dyn_cast<MemRefType>(tensor.getType());
+/// other strides a multiple of 16 bytes, and coordinates of 32 bits, also of
+/// the innermost dimension, which residues are a part of.
+static bool canReadBoxes(Value tensor, ArrayRef<int64_t> dilations) {
+  auto shaped = cast<ShapedType>(tensor.getType());
+  auto type = dyn_cast<MemRefType>(shaped);
+  // What has no layout yet will get one without gaps.
   if (!type)
-    return true;
+    type = MemRefType::get(shaped.getShape(), shaped.getElementType());
   SmallVector<int64_t> strides;
   int64_t offset, rank = type.getRank();
   if (failed(type.getStridesAndOffset(strides, offset)) || strides.back() != 1)
+    return false;
+  int64_t last = shaped.getShape()[rank - 2] * shaped.getShape()[rank - 1];
+  for (auto [axis, dilation] : llvm::enumerate(dilations)) {
+    int64_t stride = strides[axis + 1], residues;
+    if (ShapedType::isDynamic(stride))
+      continue;
+    if (llvm::MulOverflow(stride, dilation - 1, residues) ||
+        llvm::AddOverflow(last, residues, last))
+      return false;
+  }
+  if (!llvm::isInt<32>(last))
     return false;
   for (int64_t dim = 0; dim < rank - 1; ++dim) {
     if (type.getDimSize(dim) == 1 || ShapedType::isDynamic(strides[dim]))
@@ -43,6 +61,29 @@ static bool canReadBoxes(Value tensor) {
       return false;
   }
   return true;
+}
+
+/// Whether the TMA can read all that kernels of warpgroups load.
+template <typename OpTy>
+static bool canReadBoxes(OpTy op) {
+  SmallVector<Value> tensors = {op.getQuery(), op.getKey(), op.getValue()};
+  if constexpr (!std::is_same_v<OpTy, AttentionOp>)
+    tensors.push_back(op.getOutputGrad());
+  for (Value tensor : tensors)
+    if (!canReadBoxes(tensor, op.getWindow().getDilation()))
+      return false;
+  if constexpr (!std::is_same_v<OpTy, AttentionDKVOp>)
+    for (Value tensor : {op.getAdditionalKey(), op.getAdditionalValue()})
+      if (tensor && !canReadBoxes(tensor, ArrayRef<int64_t>()))
+        return false;
+  return true;
+}
+
+static bool canReadBoxes(Operation *op) {
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case<AttentionOp, AttentionDQOp, AttentionDKVOp>(
+          [](auto op) { return canReadBoxes(op); })
+      .Default(false);
 }
 
 namespace {
@@ -158,7 +199,7 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
     problem.operandBytes = type.getElementTypeBitWidth() / 8;
     problem.fused = heads && values;
     if (problem.fused) {
-      FailureOr<bool> done = selectWarpgroups(op, problem, bool(additional));
+      FailureOr<bool> done = selectWarpgroups(op, problem);
       if (failed(done) || *done)
         return success(succeeded(done));
     }
@@ -196,8 +237,7 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
   /// Attaches a schedule for warpgroups: that of the options, or the model's if
   /// the options say nothing and the problem is for them. False if neither.
   FailureOr<bool> selectWarpgroups(Operation *op,
-                                   const ::na::schedule::GpuProblem &problem,
-                                   bool hasAdditionalKeys) {
+                                   const ::na::schedule::GpuProblem &problem) {
     using namespace ::na::schedule;
     std::optional<HopperTiling> tiling;
     if (!warpgroupTile.empty()) {
@@ -205,12 +245,15 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
       tiling->queryTile.assign(queryTile.begin(), queryTile.end());
       tiling->keyTile.assign(keyTile.begin(), keyTile.end());
       tiling->warpgroupTile.assign(warpgroupTile.begin(), warpgroupTile.end());
-    } else if (target == warpgroupChip && !hasAdditionalKeys &&
-               queryTile.empty() && keyTile.empty() &&
-               llvm::all_of(op->getOperands().take_front(3), canReadBoxes)) {
-      tiling = searchHopper(problem, *chip);
-      if (tiling && !isFasterWithWarpgroups(problem, *chip, *tiling))
-        return false;
+    } else if (target == warpgroupChip && queryTile.empty() &&
+               keyTile.empty() && canReadBoxes(op)) {
+      if (problem.gradient != Gradient::None) {
+        tiling = searchHopperGradient(problem, *chip);
+      } else {
+        tiling = searchHopper(problem, *chip);
+        if (tiling && !isFasterWithWarpgroups(problem, *chip, *tiling))
+          return false;
+      }
     }
     if (!tiling)
       return false;
@@ -222,16 +265,31 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
         /*warps=*/int64_t(0), /*valueTile=*/int64_t(0));
     if (!schedule)
       return failure();
+    auto [name, rows] = problem.hasKeyRows()
+                            ? std::pair("key_tile", schedule.getKeyTile())
+                            : std::pair("query_tile", schedule.getQueryTile());
+    for (auto [axis, extent] : llvm::enumerate(schedule.getWarpgroupTile()))
+      if (rows[axis] % extent != 0)
+        return op->emitOpError("schedule 'warpgroup_tile'[")
+               << axis << "] = " << extent << " does not divide '" << name
+               << "'[" << axis << "] = " << rows[axis];
     op->setAttr("schedule", schedule);
-    if (explain) {
-      std::optional<HopperCost> cost;
-      if (chip && isForWarpgroups(problem))
-        cost = predictHopper(problem, *chip, *tiling);
+    if (explain)
       op->emitRemark() << "schedule " << Attribute(schedule) << ": "
-                       << (cost ? cost->describe()
-                                : "no prediction for such tiles");
-    }
+                       << describe(problem, *tiling);
     return true;
+  }
+
+  std::string describe(const ::na::schedule::GpuProblem &problem,
+                       const ::na::schedule::HopperTiling &tiling) const {
+    using namespace ::na::schedule;
+    if (chip && isForWarpgroups(problem))
+      if (auto cost = predictHopper(problem, *chip, tiling))
+        return cost->describe();
+    if (chip && isForGradientWarpgroups(problem))
+      if (auto cost = predictHopperGradient(problem, *chip, tiling))
+        return cost->describe();
+    return "no prediction for such tiles";
   }
 
   /// The smallest tiles where nothing fits a chip.

@@ -37,7 +37,10 @@ static LogicalResult checkTileable(OpTy op) {
         "has no schedule; run na-select-schedule before na-tile-and-fuse");
   if (op.getSchedule()->isForGPU() &&
       !op.getSchedule()->getWarpgroupTile().empty())
-    return checkWarpgroups(op, *op.getSchedule());
+    return checkWarpgroups(op, *op.getSchedule(),
+                           std::is_same_v<OpTy, AttentionDKVOp>
+                               ? TileGrid::Rows::Keys
+                               : TileGrid::Rows::Queries);
   return success();
 }
 

@@ -75,25 +75,33 @@ void AttentionTiler::buildBody(ImplicitLocOpBuilder &b,
   Value query = buildScaledRowTile(b, form, rows, op.getQuery(), at.batch,
                                    at.head, at.axes);
   Value ranges = program.buildRanges(b, at);
-  Value allValues = buildChunk(b, at, op.getValue());
+  Value allValues = buildChunk(b, at, op.getValue()), additionalValues;
+  if (op.getAdditionalValue() && at.warpgroup)
+    additionalValues = buildChunk(b, at, op.getAdditionalValue());
   SmallVector<Value> final = program.buildColumnLoop(
       b, at, softmax.buildInitial(b).getValues(),
       [&](ImplicitLocOpBuilder &b, const ColumnTile &tile, ValueRange state) {
-        auto load = [&](Value source) {
-          return buildColumnTile(b, form, rows, source, at.batch, keyHead,
-                                 tile);
+        auto load = [&](Value source, Value additional) {
+          return buildColumnTile(b, form, rows, source, additional, at.batch,
+                                 keyHead, tile);
         };
-        Value scores = buildScores(b, form, load(op.getKey()), query);
-        if (op.getBias())
-          scores = buildBias(b, form, rows, scores, op.getBias(), at.head,
-                             at.axes, tile);
-        scores = buildMasked(b, form, rows, scores, ranges, tile);
+        auto addBias = [&](ImplicitLocOpBuilder &b, Value scores) {
+          return buildBias(b, form, rows, scores, op.getBias(), at.head,
+                           at.axes, tile);
+        };
+        Value scores = buildScores(
+            b, form, load(op.getKey(), op.getAdditionalKey()), query);
+        scores = buildFinished(b, form, rows, scores, ranges, tile,
+                               op.getBias() ? TileFunction(addBias)
+                                            : TileFunction());
         return softmax
-            .buildStep(b, scores, load(allValues), SoftmaxState::get(state))
+            .buildStep(b, scores, load(allValues, additionalValues),
+                       SoftmaxState::get(state))
             .getValues();
-      });
+      },
+      /*rounds=*/1, op.getAdditionalKey());
   SoftmaxState state = SoftmaxState::get(final);
-  if (op.getAdditionalKey())
+  if (op.getAdditionalKey() && !at.warpgroup)
     state = buildAdditionalKeys(b, at, keyHead, query, state);
   buildResults(b, at, state);
 }
@@ -103,7 +111,7 @@ SoftmaxState AttentionTiler::buildAdditionalKeys(ImplicitLocOpBuilder &b,
                                                  const GridPoint &at,
                                                  Value keyHead, Value query,
                                                  SoftmaxState state) {
-  Value allValues = buildChunk(b, at, op.getAdditionalValue());
+  Value values = buildChunk(b, at, op.getAdditionalValue());
   return SoftmaxState::get(buildAdditionalLoop(
       b, form, rows, op.getAdditionalKey(), at.batch, keyHead,
       state.getValues(),
@@ -112,7 +120,7 @@ SoftmaxState AttentionTiler::buildAdditionalKeys(ImplicitLocOpBuilder &b,
         Value key = load(b, op.getAdditionalKey());
         Value scores = mask(b, buildScores(b, form, key, query));
         return softmax
-            .buildStep(b, scores, load(b, allValues), SoftmaxState::get(state))
+            .buildStep(b, scores, load(b, values), SoftmaxState::get(state))
             .getValues();
       }));
 }

@@ -86,21 +86,25 @@ void AttentionDQTiler::buildBody(ImplicitLocOpBuilder &b,
       b, at, zeros,
       [&](ImplicitLocOpBuilder &b, const ColumnTile &tile,
           ValueRange state) -> SmallVector<Value> {
-        auto load = [&](Value source) {
-          return buildColumnTile(b, form, rows, source, at.batch, keyHead,
-                                 tile);
+        auto load = [&](Value source, Value additional) {
+          return buildColumnTile(b, form, rows, source, additional, at.batch,
+                                 keyHead, tile);
         };
-        Value key = load(op.getKey());
-        Value scores = buildScores(b, form, key, tiles.query);
-        if (op.getBias())
-          scores = buildBias(b, form, rows, scores, op.getBias(), at.head,
-                             at.axes, tile);
-        scores = buildMasked(b, form, rows, scores, ranges, tile);
-        return {
-            buildStep(b, tiles, key, scores, load(op.getValue()), state[0])};
-      })[0];
+        auto addBias = [&](ImplicitLocOpBuilder &b, Value scores) {
+          return buildBias(b, form, rows, scores, op.getBias(), at.head,
+                           at.axes, tile);
+        };
+        Value key = load(op.getKey(), op.getAdditionalKey());
+        Value scores = buildFinished(
+            b, form, rows, buildScores(b, form, key, tiles.query), ranges, tile,
+            op.getBias() ? TileFunction(addBias) : TileFunction());
+        return {buildStep(b, tiles, key, scores,
+                          load(op.getValue(), op.getAdditionalValue()),
+                          state[0])};
+      },
+      /*rounds=*/1, op.getAdditionalKey())[0];
   // The additional keys, which every query sees.
-  if (op.getAdditionalKey())
+  if (op.getAdditionalKey() && !at.warpgroup)
     sums = buildAdditionalLoop(
         b, form, rows, op.getAdditionalKey(), at.batch, keyHead, sums,
         [&](ImplicitLocOpBuilder &b, ValueRange state, TileFunction load,

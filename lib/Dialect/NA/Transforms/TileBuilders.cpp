@@ -184,6 +184,77 @@ void mlir::na::buildRowStore(ImplicitLocOpBuilder &b, const TileForm &form,
                       /*transposed=*/hasChannels && form.isColumnMajor());
 }
 
+Value mlir::na::buildExisting(
+    ImplicitLocOpBuilder &b, const TileForm &form, Value scores,
+    function_ref<Value(ImplicitLocOpBuilder &, Value)> token, Value count) {
+  return buildGeneric(
+      b, {}, {scores}, {tileMap(b, 2, {0, 1})}, {},
+      [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
+        Value column = linalg::IndexOp::create(b, form.getColumnDim());
+        Value exists = arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
+                                             token(b, column), count);
+        return {arith::SelectOp::create(
+            b, exists, args[0],
+            buildFloat(b, form.getAccumulator(),
+                       -std::numeric_limits<double>::infinity()))};
+      })[0];
+}
+
+Value mlir::na::buildChoice(
+    ImplicitLocOpBuilder &b, Value condition,
+    function_ref<Value(ImplicitLocOpBuilder &)> then,
+    function_ref<Value(ImplicitLocOpBuilder &)> otherwise) {
+  auto yields = [](function_ref<Value(ImplicitLocOpBuilder &)> build) {
+    return [=](OpBuilder &builder, Location loc) {
+      ImplicitLocOpBuilder b(loc, builder);
+      scf::YieldOp::create(b, build(b));
+    };
+  };
+  return scf::IfOp::create(b, condition, yields(then), yields(otherwise))
+      .getResult(0);
+}
+
+Value mlir::na::buildColumnTile(ImplicitLocOpBuilder &b, const TileForm &form,
+                                const TileGrid &grid, Value source,
+                                Value additional, Value batch, Value head,
+                                const ColumnTile &tile) {
+  auto load = [&](ImplicitLocOpBuilder &b) {
+    return buildColumnTile(b, form, grid, source, batch, head, tile);
+  };
+  if (!tile.additional)
+    return load(b);
+  return buildChoice(
+      b, tile.additional->is,
+      [&](ImplicitLocOpBuilder &b) {
+        return buildTileLoad(b, form.getOperandType(additional), additional,
+                             batch, head, {tile.additional->first},
+                             {grid.getNumColumns()}, {1}, /*transposed=*/false);
+      },
+      load);
+}
+
+Value mlir::na::buildFinished(ImplicitLocOpBuilder &b, const TileForm &form,
+                              const TileGrid &grid, Value scores, Value ranges,
+                              const ColumnTile &tile, TileFunction addBias) {
+  auto keep = [&](ImplicitLocOpBuilder &) { return scores; };
+  if (addBias) {
+    auto add = [&](ImplicitLocOpBuilder &b) { return addBias(b, scores); };
+    scores = tile.additional ? buildChoice(b, tile.additional->is, keep, add)
+                             : add(b);
+  }
+  if (tile.additional && tile.additional->isPartial)
+    scores = buildChoice(
+        b, tile.additional->isPartial,
+        [&](ImplicitLocOpBuilder &b) {
+          return buildExisting(
+              b, form, scores,
+              [](ImplicitLocOpBuilder &, Value column) { return column; },
+              tile.additional->rest);
+        },
+        keep);
+  return buildMasked(b, form, grid, scores, ranges, tile);
+}
+
 SmallVector<Value> mlir::na::buildAdditionalLoop(
     ImplicitLocOpBuilder &b, const TileForm &form, const TileGrid &grid,
     Value source, Value batch, Value head, ValueRange state,
@@ -207,19 +278,12 @@ SmallVector<Value> mlir::na::buildAdditionalLoop(
   auto mask = [&](ImplicitLocOpBuilder &b, Value scores) -> Value {
     if (known && *known % columns == 0)
       return scores;
-    return buildGeneric(
-        b, {}, {scores}, {tileMap(b, 2, {0, 1})}, {},
-        [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
-          Value token = arith::AddIOp::create(
-              b, first,
-              linalg::IndexOp::create(b, form.getColumnDim()).getResult());
-          Value exists =
-              arith::CmpIOp::create(b, arith::CmpIPredicate::slt, token, count);
-          return {arith::SelectOp::create(
-              b, exists, args[0],
-              buildFloat(b, form.getAccumulator(),
-                         -std::numeric_limits<double>::infinity()))};
-        })[0];
+    return buildExisting(
+        b, form, scores,
+        [&](ImplicitLocOpBuilder &b, Value column) -> Value {
+          return arith::AddIOp::create(b, first, column);
+        },
+        count);
   };
   scf::YieldOp::create(b, body(b, loop.getRegionIterArgs(), load, mask));
   return SmallVector<Value>(loop.getResults());

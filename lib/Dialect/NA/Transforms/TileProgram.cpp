@@ -9,6 +9,8 @@
 
 #include "na/Dialect/NA/Transforms/TileBuilders.h"
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
 using namespace mlir;
 using namespace mlir::na;
 
@@ -50,15 +52,19 @@ SmallVector<Value> TileProgram::buildColumnLoop(
     function_ref<SmallVector<Value>(ImplicitLocOpBuilder &, const ColumnTile &,
                                     ValueRange)>
         body,
-    int64_t rounds) const {
+    int64_t rounds, Value additional) const {
   Location loc = b.getLoc();
   auto step = [&](OpBuilder &builder, const ColumnTile &tile,
                   ValueRange state) {
     ImplicitLocOpBuilder b(loc, builder);
     return body(b, tile, state);
   };
-  if (at.warpgroup)
-    return warpgroups->buildColumnLoop(b, loc, *at.warpgroup, state, step,
+  if (at.warpgroup) {
+    OpFoldResult keys = b.getIndexAttr(0);
+    if (additional)
+      keys = memref::getMixedSize(b, loc, additional, 1);
+    return warpgroups->buildColumnLoop(b, loc, *at.warpgroup, keys, state, step,
                                        rounds);
+  }
   return grid.buildColumnLoop(b, loc, at.axes, state, step, rounds);
 }

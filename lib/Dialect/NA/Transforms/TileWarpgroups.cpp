@@ -15,22 +15,30 @@ using namespace mlir::na;
 /// More warpgroups, and a producer, have too few registers for accumulators.
 static constexpr int64_t maxWarpgroups = 3;
 
-LogicalResult mlir::na::checkWarpgroups(Operation *op, ScheduleAttr schedule) {
+LogicalResult mlir::na::checkWarpgroups(Operation *op, ScheduleAttr schedule,
+                                        TileGrid::Rows rows) {
+  bool queries = rows == TileGrid::Rows::Queries;
+  StringRef name = queries ? "query_tile" : "key_tile";
   std::optional<size_t> split;
   for (auto [axis, extents] : llvm::enumerate(llvm::zip_equal(
-           schedule.getQueryTile(), schedule.getWarpgroupTile()))) {
-    auto [queries, own] = extents;
-    if (queries == own)
+           queries ? schedule.getQueryTile() : schedule.getKeyTile(),
+           schedule.getWarpgroupTile()))) {
+    auto [all, own] = extents;
+    if (all == own)
       continue;
-    if (split)
-      return op->emitOpError("schedule 'warpgroup_tile' splits 'query_tile' on "
-                             "axes ")
-             << *split << " and " << axis << ", expected one axis at most";
-    split = axis;
-    if (queries > maxWarpgroups * own)
+    if (all % own != 0)
       return op->emitOpError("schedule 'warpgroup_tile'[")
-             << axis << "] = " << own << " makes " << queries / own
-             << " warpgroups of 'query_tile'[" << axis << "] = " << queries
+             << axis << "] = " << own << " does not divide '" << name << "'["
+             << axis << "] = " << all;
+    if (split)
+      return op->emitOpError("schedule 'warpgroup_tile' splits '")
+             << name << "' on axes " << *split << " and " << axis
+             << ", expected one axis at most";
+    split = axis;
+    if (all > maxWarpgroups * own)
+      return op->emitOpError("schedule 'warpgroup_tile'[")
+             << axis << "] = " << own << " makes " << all / own
+             << " warpgroups of '" << name << "'[" << axis << "] = " << all
              << ", expected at most " << maxWarpgroups;
   }
   return success();
@@ -190,9 +198,32 @@ Value WarpgroupGrid::buildNeeded(OpBuilder &builder, Location loc,
   return needed;
 }
 
+/// Says of the tile that is the `step`-th of a loop what it has of `keys`
+/// additional keys.
+ColumnTile::Additional
+WarpgroupGrid::buildAdditional(OpBuilder &builder, Location loc,
+                               const Warpgroup &warpgroup, IndexValue keys,
+                               IndexValue step) const {
+  int64_t extent = cta.getNumColumns();
+  IndexValue before = rebind(builder, loc, warpgroup.columnTiles);
+  ColumnTile::Additional tile;
+  tile.is = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge,
+                                  step.getValue(), before.getValue());
+  IndexValue number = step - before;
+  tile.first = (number * extent).getValue();
+  std::optional<int64_t> known = getConstantIntValue(keys.getFoldResult());
+  if (known && *known % extent == 0)
+    return tile;
+  IndexValue last = ceilDiv(keys, extent) - 1;
+  tile.isPartial = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                         number.getValue(), last.getValue());
+  tile.rest = (keys - last * extent).getValue();
+  return tile;
+}
+
 SmallVector<Value> WarpgroupGrid::buildColumnLoop(
     OpBuilder &builder, Location loc, const Warpgroup &warpgroup,
-    ValueRange state,
+    OpFoldResult additionalKeys, ValueRange state,
     function_ref<SmallVector<Value>(OpBuilder &, const ColumnTile &,
                                     ValueRange)>
         body,
@@ -201,8 +232,12 @@ SmallVector<Value> WarpgroupGrid::buildColumnLoop(
   Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
   Value one = arith::ConstantIndexOp::create(builder, loc, 1);
   IndexValue tiles = rebind(builder, loc, warpgroup.columnTiles);
-  Value total = (tiles * rounds).getValue();
-  auto loop = scf::ForOp::create(builder, loc, zero, total, one, state);
+  IndexValue additional(builder, loc, additionalKeys, /*nonNegative=*/true);
+  IndexValue total = tiles * rounds;
+  if (!isZeroInteger(additionalKeys))
+    total = total + ceilDiv(additional, cta.getNumColumns());
+  auto loop =
+      scf::ForOp::create(builder, loc, zero, total.getValue(), one, state);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
 
@@ -221,14 +256,24 @@ SmallVector<Value> WarpgroupGrid::buildColumnLoop(
         buildOrdered(builder, loc, *warpgroup.order, axes[axis], steps[axis]);
   ColumnTile tile = cta.buildColumnTile(builder, loc, axes, steps);
   tile.round = round;
+  if (!isZeroInteger(additionalKeys))
+    tile.additional = buildAdditional(
+        builder, loc, warpgroup, rebind(builder, loc, additional),
+        IndexValue(builder, loc, loop.getInductionVar(), /*nonNegative=*/true));
+  auto orAdditional = [&](Value condition) -> Value {
+    if (!tile.additional)
+      return condition;
+    return arith::OrIOp::create(builder, loc, condition, tile.additional->is);
+  };
   Value needed;
   if (cta.canDiffer(axis) && count > 1)
-    needed = buildNeeded(builder, loc, warpgroup, tile);
+    needed = orAdditional(buildNeeded(builder, loc, warpgroup, tile));
   // Axes are cut together or not at all for all warpgroups: key tiles start at
   // the span of the CTA.
   for (int64_t i : cta.getCutAxes())
-    tile.masks.push_back(
-        {{i}, cta.buildInside(builder, loc, i, warpgroup.own.axes[i], tile)});
+    tile.masks.push_back({{i},
+                          orAdditional(cta.buildInside(
+                              builder, loc, i, warpgroup.own.axes[i], tile))});
 
   scf::IfOp skip;
   if (needed) {

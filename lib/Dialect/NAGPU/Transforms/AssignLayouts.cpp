@@ -269,7 +269,19 @@ LogicalResult LayoutAssigner::convertFor(scf::ForOp loop) {
   return success();
 }
 
+/// The load whose tile a branch gives back; null if it is none, or does more.
+static mlir::na::TileLoadOp getOnlyLoad(Block *block) {
+  if (!block || block->getTerminator()->getNumOperands() != 1)
+    return {};
+  auto load = block->getTerminator()
+                  ->getOperand(0)
+                  .getDefiningOp<mlir::na::TileLoadOp>();
+  return load && load->getBlock() == block ? load : mlir::na::TileLoadOp();
+}
+
 LogicalResult LayoutAssigner::convertIf(scf::IfOp branch) {
+  if (getOnlyLoad(branch.thenBlock()) && getOnlyLoad(branch.elseBlock()))
+    return convertLoadChoice(branch);
   SmallVector<Type> types;
   for (Type type : branch.getResultTypes()) {
     if (auto tensor = dyn_cast<RankedTensorType>(type)) {
@@ -307,59 +319,104 @@ LogicalResult LayoutAssigner::convertIf(scf::IfOp branch) {
 // Loads and stores
 //===----------------------------------------------------------------------===//
 
-SharedType LayoutAssigner::getSharedType(na::TileLoadOp op,
-                                         RankedTensorType tensor) {
-  auto emitError = [&] { return op.emitError("nagpu-assign-layouts: "); };
-  Type elementType = tensor.getElementType();
-  if (tensor.getRank() == 1)
-    return SharedType::getChecked(emitError, b.getContext(),
-                                  {1, tensor.getDimSize(0)}, elementType,
-                                  Swizzle::Linear);
-  int64_t shape[] = {tensor.getDimSize(0), padColumns(tensor.getDimSize(1))};
-  if (warpgroups && shape[1] != tensor.getDimSize(1)) {
-    emitError() << "a tile of " << tensor.getDimSize(1)
-                << " channels for a warpgroup, expected a multiple of 16";
-    return {};
-  }
-  return SharedType::getChecked(
-      emitError, b.getContext(), ArrayRef(shape), elementType,
-      warpgroups ? getPanels(elementType, shape[1]) : Swizzle::Linear);
-}
-
-LogicalResult LayoutAssigner::convertLoad(na::TileLoadOp op) {
+/// The tile in shared memory that a load fills; null, after an error, if there
+/// is none.
+SharedType LayoutAssigner::getTileType(na::TileLoadOp op) {
+  auto emitError = [&](const Twine &text) {
+    return op.emitError("nagpu-assign-layouts: " + text);
+  };
   auto tensor = dyn_cast<RankedTensorType>(op.getInit().getType());
   Type elementType =
       cast<MemRefType>(op.getSource().getType()).getElementType();
   if (!tensor || op.getTransposed() || tensor.getElementType() != elementType)
-    return op.emitError("nagpu-assign-layouts: a tile on a GPU is a tensor of "
-                        "its source's element type, not transposed");
+    return emitError("a tile on a GPU is a tensor of its source's element "
+                     "type, not transposed"),
+           SharedType();
   if (!tensor.hasStaticShape())
-    return op.emitError("nagpu-assign-layouts: expected a tile of static "
-                        "shape, got ")
-           << tensor;
+    return emitError("expected a tile of static shape, got ") << tensor,
+           SharedType();
   if (tensor.getDimSize(0) % 16 != 0)
-    return op.emitError("nagpu-assign-layouts: a tile of ")
-           << tensor.getDimSize(0)
-           << " tokens; matrix instructions need a multiple of 16";
-  SharedType type = getSharedType(op, tensor);
+    return emitError("a tile of ")
+               << tensor.getDimSize(0)
+               << " tokens; matrix instructions need a multiple of 16",
+           SharedType();
+  auto check = [&] { return emitError(""); };
+  if (tensor.getRank() == 1)
+    return SharedType::getChecked(check, b.getContext(),
+                                  {1, tensor.getDimSize(0)}, elementType,
+                                  Swizzle::Linear);
+  int64_t shape[] = {tensor.getDimSize(0), padColumns(tensor.getDimSize(1))};
+  if (warpgroups && shape[1] != tensor.getDimSize(1))
+    return emitError("a tile of ")
+               << tensor.getDimSize(1)
+               << " channels for a warpgroup, expected a multiple of 16",
+           SharedType();
+  return SharedType::getChecked(
+      check, b.getContext(), ArrayRef(shape), elementType,
+      warpgroups ? getPanels(elementType, shape[1]) : Swizzle::Linear);
+}
+
+Value LayoutAssigner::buildTile(SharedType type) {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(warpgroups ? warpgroups.getBody()
+                                        : &launch.getBody().back());
+  return AllocOp::create(b, type, IntegerAttr());
+}
+
+/// Starts to copy what `op` loads; returns the token.
+Value LayoutAssigner::buildCopy(na::TileLoadOp op, Value slot) {
+  return AsyncCopyOp::create(b, scalar(op.getSource()), scalar(op.getBatch()),
+                             scalar(op.getHead()), scalars(op.getAt()), slot,
+                             op.getBox(), op.getDilation(), warps);
+}
+
+LogicalResult LayoutAssigner::convertLoad(na::TileLoadOp op) {
+  SharedType type = getTileType(op);
   if (!type)
     return failure();
-  Value slot;
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(warpgroups ? warpgroups.getBody()
-                                          : &launch.getBody().back());
-    slot = AllocOp::create(b, type, IntegerAttr());
-  }
+  Value slot = buildTile(type);
   // Nobody reads what the last iteration loaded any more. (Warpgroups wait for
   // each other's tiles only once nagpu-specialize-warps has made them one.)
   if (!loops.empty() && !warpgroups)
     BarrierOp::create(b);
-  Value token = AsyncCopyOp::create(
-      b, scalar(op.getSource()), scalar(op.getBatch()), scalar(op.getHead()),
-      scalars(op.getAt()), slot, op.getBox(), op.getDilation(), warps);
-  Value group = AsyncCommitOp::create(b, token);
+  Value group = AsyncCommitOp::create(b, buildCopy(op, slot));
   tiles[op.getResult()] =
+      AsyncWaitOp::create(b, TypeRange(type), group, slot, /*pending=*/0)
+          .getResult(0);
+  return success();
+}
+
+/// A tile that one of two loads fills: the copies are a branch, what follows
+/// them is common.
+LogicalResult LayoutAssigner::convertLoadChoice(scf::IfOp branch) {
+  SharedType type = getTileType(getOnlyLoad(branch.thenBlock()));
+  if (!type)
+    return failure();
+  if (type != getTileType(getOnlyLoad(branch.elseBlock())))
+    return branch.emitError("nagpu-assign-layouts: the tiles of the two "
+                            "branches have different types");
+  Value slot = buildTile(type);
+  if (!loops.empty() && !warpgroups)
+    BarrierOp::create(b);
+  auto choice =
+      scf::IfOp::create(b, TypeRange(TokenType::get(b.getContext())),
+                        scalar(branch.getCondition()), /*addThenBlock=*/true,
+                        /*addElseBlock=*/true);
+  auto convertBranch = [&](Block *from, Block *to) -> LogicalResult {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToEnd(to);
+    mlir::na::TileLoadOp load = getOnlyLoad(from);
+    for (Operation &op : from->without_terminator())
+      if (&op != load && failed(convert(op)))
+        return failure();
+    scf::YieldOp::create(b, buildCopy(load, slot));
+    return success();
+  };
+  if (failed(convertBranch(branch.thenBlock(), choice.thenBlock())) ||
+      failed(convertBranch(branch.elseBlock(), choice.elseBlock())))
+    return failure();
+  Value group = AsyncCommitOp::create(b, choice.getResult(0));
+  tiles[branch.getResult(0)] =
       AsyncWaitOp::create(b, TypeRange(type), group, slot, /*pending=*/0)
           .getResult(0);
   return success();
@@ -512,6 +569,10 @@ LogicalResult LayoutAssigner::convertContract(linalg::ContractOp op) {
   return success();
 }
 
+static bool isVector(mlir::na::TileLoadOp load) {
+  return cast<ShapedType>(load.getInit().getType()).getRank() == 1;
+}
+
 /// Checks that the work on tiles of a launch is that of its warpgroups, and of
 /// a type that their products take.
 static LogicalResult verifyWarpgroups(gpu::LaunchOp launch,
@@ -526,7 +587,8 @@ static LogicalResult verifyWarpgroups(gpu::LaunchOp launch,
     if (!load)
       return WalkResult::advance();
     Type type = cast<MemRefType>(load.getSource().getType()).getElementType();
-    if (!type.isF16() && !type.isBF16())
+    // Numbers of tokens are no operands of products.
+    if (!type.isF16() && !type.isBF16() && !isVector(load))
       return op->emitError("nagpu-assign-layouts: a tile of ")
              << type << " for a warpgroup, expected 'f16' or 'bf16'";
     return WalkResult::advance();

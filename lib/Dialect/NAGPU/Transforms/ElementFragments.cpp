@@ -150,6 +150,12 @@ Role LayoutAssigner::getVectorRole(Value vector) {
   return Role::Row;
 }
 
+bool LayoutAssigner::isOutsideLoops(Value tile) {
+  Region *region = tile.getParentRegion();
+  return region == &launch.getBody() ||
+         (warpgroups && region == &warpgroups.getRegion());
+}
+
 Value LayoutAssigner::vectorFragment(Value tensor, Role role) {
   if (Value computed = fragment(tensor))
     return cast<FragmentType>(computed.getType()).getRole() == role ? computed
@@ -173,8 +179,7 @@ Value LayoutAssigner::vectorFragment(Value tensor, Role role) {
         tile);
   };
   // Few registers, but columns are many: those are loaded where they are used.
-  bool invariant =
-      !loops.empty() && tile.getParentRegion() == &launch.getBody();
+  bool invariant = !loops.empty() && isOutsideLoops(tile);
   if (role == Role::Column || !invariant)
     return load();
   SmallVector<Value> &rows = resident[tile];

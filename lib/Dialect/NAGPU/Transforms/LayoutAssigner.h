@@ -51,8 +51,10 @@ private:
   LogicalResult convertIf(scf::IfOp branch);
   LogicalResult convertYield(Operation *yield, TypeRange types);
   LogicalResult convertLoad(na::TileLoadOp op);
-  /// The type of the shared tile for what a load reads; null after an error.
-  SharedType getSharedType(na::TileLoadOp op, RankedTensorType tensor);
+  LogicalResult convertLoadChoice(scf::IfOp branch);
+  SharedType getTileType(na::TileLoadOp op);
+  Value buildTile(SharedType type);
+  Value buildCopy(na::TileLoadOp op, Value slot);
   LogicalResult convertStore(na::TileStoreOp op);
   LogicalResult convertFill(linalg::FillOp op);
   LogicalResult convertContract(linalg::ContractOp op);
@@ -88,6 +90,7 @@ private:
   LogicalResult convertWindows(na::TileWindowsOp op);
   LogicalResult convertMask(na::TileMaskOp op);
   LogicalResult convertBias(na::TileBiasOp op);
+  Value buildFlatBias(na::TileBiasOp op, Value scores);
   LogicalResult convertScatter(na::TileScatterOp op);
   LogicalResult convertGather(na::TileGatherOp op);
   Value buildScratch(int64_t rows, ArrayRef<int64_t> keyBox, Type elementType);
@@ -101,6 +104,8 @@ private:
     return llvm::map_to_vector(values, [&](Value v) { return scalar(v); });
   }
   Value fragment(Value tensor) { return fragments.lookup(tensor); }
+  /// Whether the value is there before all loops over tiles.
+  bool isOutsideLoops(Value tile);
   /// Columns of tiles are multiples of the depth of a 16-bit product, and all
   /// alike: channels are rows of one product and columns of the next one.
   static int64_t padColumns(int64_t columns) {

@@ -182,10 +182,81 @@ LogicalResult LayoutAssigner::convertMask(mlir::na::TileMaskOp op) {
   return success();
 }
 
+/// `scores` plus the bias by one number an element, or null if the table is not
+/// of such a kind. What is outside the table of the head is read somewhere in
+/// the whole table, and masked later.
+Value LayoutAssigner::buildFlatBias(mlir::na::TileBiasOp op, Value scores) {
+  Value table = scalar(op.getTable());
+  auto tableType = cast<MemRefType>(table.getType());
+  if (!tableType.hasStaticShape() || !tableType.getLayout().isIdentity() ||
+      !llvm::isInt<32>(tableType.getNumElements()))
+    return {};
+  ArrayRef<int64_t> shape = tableType.getShape();
+  SmallVector<ReassociationIndices> all = {
+      llvm::to_vector(llvm::seq<int64_t>(tableType.getRank()))};
+  Value entries = memref::CollapseShapeOp::create(b, table, all);
+  SmallVector<Value> queryAt = scalars(op.getQueryAt()),
+                     keyAt = scalars(op.getKeyAt());
+  Value head = scalar(op.getHead());
+  int64_t rank = op.getWindow().getRank();
+  SmallVector<int64_t> strides(rank, 1);
+  for (int64_t axis = rank - 1; axis > 0; --axis)
+    strides[axis - 1] = strides[axis] * shape[axis + 1];
+  auto add = [](ImplicitLocOpBuilder &b, Value sum, Value number,
+                int64_t factor) -> Value {
+    Value product = arith::MulIOp::create(b, number, constant(b, factor));
+    return arith::AddIOp::create(b, sum, product);
+  };
+  auto type = cast<FragmentType>(scores.getType());
+  auto rowType = FragmentType::get(b.getContext(), {type.getRows()},
+                                   b.getI32Type(), Role::Row, warps);
+  // Where the row's keys are, in the table. All of it in the map: arithmetic
+  // between maps would be words that a producer posts, of which there are few.
+  Value rows = buildMap(
+      b, {}, {rowType}, {},
+      [&](ImplicitLocOpBuilder &b, ValueRange) -> SmallVector<Value> {
+        SmallVector<Value> digits =
+            buildDigits(b, IndexOp::create(b, 0), op.getQueryBox());
+        int64_t middle = 0;
+        for (int64_t axis = 0; axis < rank; ++axis)
+          middle += (op.getWindow().getSize()[axis] - 1) * strides[axis];
+        Value place =
+            add(b, constant(b, middle), toI32(b, head), strides[0] * shape[1]);
+        for (int64_t axis = 0; axis < rank; ++axis) {
+          Value query =
+              arith::AddIOp::create(b, toI32(b, queryAt[axis]), digits[axis]);
+          Value offset = arith::SubIOp::create(b, toI32(b, keyAt[axis]), query);
+          place = add(b, place, offset, strides[axis]);
+        }
+        return {place};
+      })[0];
+  return buildMap(
+      b, {scores, rows}, {type}, {},
+      [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
+        SmallVector<Value> digits =
+            buildDigits(b, IndexOp::create(b, 1), op.getKeyBox());
+        Value column = constant(b, 0);
+        for (int64_t axis = 0; axis < rank; ++axis)
+          column = add(b, column, digits[axis], strides[axis]);
+        Value place = arith::AddIOp::create(b, args[1], column);
+        Value last = constant(b, tableType.getNumElements() - 1);
+        place = arith::MinUIOp::create(b, place, last);
+        Value bias = memref::LoadOp::create(b, entries, toIndex(b, place));
+        bias = castFloat(b, bias, b.getF32Type());
+        return {arith::AddFOp::create(b, args[0], bias)};
+      })[0];
+}
+
 LogicalResult LayoutAssigner::convertBias(mlir::na::TileBiasOp op) {
   Value scores = fragment(op.getInit());
   if (!scores)
     return op.emitError("nagpu-assign-layouts: expected computed scores");
+  // Beside products in flight few registers are left.
+  if (warpgroups && !op.getKeyMajor())
+    if (Value biased = buildFlatBias(op, scores)) {
+      fragments[op.getResult()] = biased;
+      return success();
+    }
   auto type = cast<FragmentType>(scores.getType());
   SmallVector<Value> queryAt = scalars(op.getQueryAt()),
                      keyAt = scalars(op.getKeyAt());

@@ -25,8 +25,8 @@ def NASelectSchedule : Pass<"na-select-schedule"> {
     waste.
 
     For sm_90a, problems that kernels with warpgroups are for (fused attention
-    of 16-bit operands with 128 channels on axes of known lengths, without
-    dilation, bias and additional keys) get a schedule with a `warpgroup_tile`
+    of 16-bit operands with 16 to 256 channels, in steps of 16, on axes of known
+    lengths) get a schedule with a `warpgroup_tile`
     by the model of `na/Schedule/HopperCostModel.h`, unless `query-tile` or
     `key-tile` is given alone. All others get the schedule of sm_90, which is
     then its target.

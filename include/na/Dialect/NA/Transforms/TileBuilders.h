@@ -93,11 +93,36 @@ void buildRowStore(ImplicitLocOpBuilder &b, const TileForm &form,
                    const TileGrid &grid, Value tile, Value dest, Value batch,
                    Value head, ArrayRef<AxisTile> axes);
 
+using TileFunction = function_ref<Value(ImplicitLocOpBuilder &, Value)>;
+
+/// The tile that `then` builds, where `condition` holds, or that of
+/// `otherwise`.
+Value buildChoice(ImplicitLocOpBuilder &b, Value condition,
+                  function_ref<Value(ImplicitLocOpBuilder &)> then,
+                  function_ref<Value(ImplicitLocOpBuilder &)> otherwise);
+
+/// `scores`, -inf in columns whose `token` is not less than `count`.
+Value buildExisting(ImplicitLocOpBuilder &b, const TileForm &form, Value scores,
+                    function_ref<Value(ImplicitLocOpBuilder &, Value)> token,
+                    Value count);
+
+/// The tile of `source` at `tile`, or of `additional` where the loop has tiles
+/// of additional keys too and this is one.
+Value buildColumnTile(ImplicitLocOpBuilder &b, const TileForm &form,
+                      const TileGrid &grid, Value source, Value additional,
+                      Value batch, Value head, const ColumnTile &tile);
+
+/// The scores of `tile`, masked: with the bias that `addBias` adds, if it is
+/// not null and the tile is none of additional keys, and -inf for keys that a
+/// row does not see or that there are not.
+Value buildFinished(ImplicitLocOpBuilder &b, const TileForm &form,
+                    const TileGrid &grid, Value scores, Value ranges,
+                    const ColumnTile &tile, TileFunction addBias);
+
 /// Builds the loop over tiles of the additional tokens of `source` ([B, T, H,
 /// D]), which carries `state`. `body` gets a function that loads the tile of an
 /// operand, and one that masks scores of columns past the last token, and
 /// returns the new state.
-using TileFunction = function_ref<Value(ImplicitLocOpBuilder &, Value)>;
 SmallVector<Value> buildAdditionalLoop(
     ImplicitLocOpBuilder &b, const TileForm &form, const TileGrid &grid,
     Value source, Value batch, Value head, ValueRange state,

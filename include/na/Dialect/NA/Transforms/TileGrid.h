@@ -45,9 +45,20 @@ struct ColumnTile {
     SmallVector<int64_t> axes;
     Value inside;
   };
+  /// Additional keys among the tiles of a loop.
+  struct Additional {
+    /// Whether the tile is one of additional keys (i1), and the first of them.
+    Value is, first;
+    /// Whether it is the last of these, with only `rest` keys; null where all
+    /// tiles are full.
+    Value isPartial, rest;
+  };
   SmallVector<Value> positions, coordinates;
   /// The number of the round, where the loop goes over the columns repeatedly.
   Value round;
+  /// Where the loop has tiles of additional keys too; positions and coordinates
+  /// of such a tile mean nothing, and nothing is to be masked in it.
+  std::optional<Additional> additional;
   /// Empty where no axis can be cut, so that nothing is ever masked.
   SmallVector<Mask> masks;
 };

@@ -43,13 +43,16 @@ public:
   Value buildRanges(ImplicitLocOpBuilder &b, const Point &at) const;
 
   /// Builds the loop over the column tiles of the rows, `rounds` times over all
-  /// of them, which carries `state`; `body` returns the new state.
+  /// of them, which carries `state`; `body` returns the new state. Tiles of the
+  /// keys of `additional`, if that is not null, come last in the loop of a
+  /// warpgroup, so that nothing waits between them and the window; without
+  /// warpgroups they have a loop of their own.
   SmallVector<Value> buildColumnLoop(
       ImplicitLocOpBuilder &b, const Point &at, ValueRange state,
       function_ref<SmallVector<Value>(ImplicitLocOpBuilder &,
                                       const ColumnTile &, ValueRange state)>
           body,
-      int64_t rounds = 1) const;
+      int64_t rounds = 1, Value additional = {}) const;
 
 private:
   static std::optional<WarpgroupGrid> getWarpgroups(const TileGrid &grid,

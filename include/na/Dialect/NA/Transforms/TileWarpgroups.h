@@ -22,7 +22,8 @@ namespace mlir::na {
 
 /// Checks that the warpgroups of the schedule of `op` can be tiled; says why
 /// not otherwise.
-LogicalResult checkWarpgroups(Operation *op, ScheduleAttr schedule);
+LogicalResult checkWarpgroups(Operation *op, ScheduleAttr schedule,
+                              TileGrid::Rows rows);
 
 /// The order in which a CTA of two warpgroups walks the key tiles of one row
 /// along the split axis.
@@ -68,10 +69,11 @@ public:
   /// `body` returns the new state. Each cut axis has a mask of its own. Where
   /// the spans of the warpgroups can differ, the state stays as it is at tiles
   /// that the warpgroup does not need. The loop goes over all tiles `rounds`
-  /// times.
+  /// times. Tiles of `additionalKeys` keys (0 for none), which all warpgroups
+  /// compute, come last.
   SmallVector<Value> buildColumnLoop(
       OpBuilder &builder, Location loc, const Warpgroup &warpgroup,
-      ValueRange state,
+      OpFoldResult additionalKeys, ValueRange state,
       function_ref<SmallVector<Value>(OpBuilder &, const ColumnTile &,
                                       ValueRange state)>
           body,
@@ -86,6 +88,10 @@ private:
                           IndexValue step) const;
   Value buildNeeded(OpBuilder &builder, Location loc,
                     const Warpgroup &warpgroup, const ColumnTile &tile) const;
+  ColumnTile::Additional buildAdditional(OpBuilder &builder, Location loc,
+                                         const Warpgroup &warpgroup,
+                                         IndexValue keys,
+                                         IndexValue step) const;
 
   TileGrid cta, rows;
   /// The axis along which the warpgroups lie side by side, and their number.
