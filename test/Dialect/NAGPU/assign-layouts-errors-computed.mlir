@@ -380,6 +380,21 @@ func.func @mask_ranges(%w: tensor<2x16xi32>) {
 
 // -----
 
+func.func @bias_not_computed(%t: memref<1x9xf32>, %s: tensor<16x16xf32>) {
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  gpu.launch blocks(%b, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c32, %sy = %c1, %sz = %c1) {
+    // expected-error @below {{nagpu-assign-layouts: expected computed scores}}
+    %m = na.tile.bias %s table(%t[%b] : memref<1x9xf32>) <size = [5]> query_at(%b) key_at(%b)
+      query_box [16] key_box [16] : tensor<16x16xf32> -> tensor<16x16xf32>
+    gpu.terminator
+  }
+  return
+}
+
+// -----
+
 func.func @scatter_key_major(%d: memref<1x64x1x5xf32>) {
   %c1 = arith.constant 1 : index
   %c32 = arith.constant 32 : index

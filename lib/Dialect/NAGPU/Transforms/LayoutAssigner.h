@@ -135,7 +135,8 @@ private:
   DenseMap<Value, SmallVector<WindowBounds>> windowRanges;
   /// Operands, and vectors of rows, in registers over the loops.
   DenseMap<Value, SmallVector<Value>> resident;
-  /// Registers a thread that the outermost loop needs, and those of `resident`.
+  /// Registers a thread that the outermost loop needs, and those of `resident`
+  /// and `windowRanges`.
   int64_t carriedRegisters = 0, keptRegisters = 0;
 };
 

@@ -84,6 +84,7 @@ LogicalResult LayoutAssigner::convertWindows(mlir::na::TileWindowsOp op) {
         }
         return bounds;
       });
+  keptRegisters += int64_t(bounds.size()) * type.getNumRegisters();
   ArrayRef<Value> rest = bounds;
   SmallVector<WindowBounds> &axes = windowRanges[op.getResult()];
   for (auto [hasEnd, size] :

@@ -498,6 +498,9 @@ class CTA:
     def _llvm_inline_asm(self, op, args, active):
         if "st.global" in op.attrs:
             return self.predicated_store(op, args, active)
+        if 'asm_string = ""' in op.attrs:
+            assert 'constraints = "=f,0,' in op.attrs
+            return args[0]
         match = re.search(
             r'"(@\$2 )?cp\.async\.(c[ag])\.shared\.global\.L2::128B '
             r'\[\$0\+(-?\d+)\], \[\$1\+(-?\d+)\], (\d+)(, \$\d)?;"', op.attrs)
