@@ -134,9 +134,12 @@ static Error fold(const TensorBoxes &boxes, Tiled &tiled) {
       return invalid(inDimension(
           "the dilation", dim, dilation,
           "1 to the " + std::to_string(boxes.sizes[dim]) + " tokens"));
+    if (boxes.sizes[dim] % dilation)
+      return invalid(inDimension(
+          "the dilation", dim, dilation,
+          "a divisor of the " + std::to_string(boxes.sizes[dim]) + " tokens"));
     tiled.sizes[place] =
-        uint64_t(folded ? heads * channels
-                        : (boxes.sizes[dim] + dilation - 1) / dilation);
+        uint64_t(folded ? heads * channels : boxes.sizes[dim] / dilation);
     if (boxes.box[dim] < 1 || boxes.box[dim] > maxBox)
       return invalid(inDimension("the box", dim, boxes.box[dim], "1 to 256"));
     tiled.box[place] = uint32_t(boxes.box[dim]);
@@ -178,9 +181,6 @@ static Error fold(const TensorBoxes &boxes, Tiled &tiled) {
                                      std::to_string(dilation) +
                                      ": a coordinate passes 2147483647"));
     tiled.sizes[0] += uint64_t(stride * (dilation - 1));
-    const int64_t padding =
-        int64_t(tiled.sizes[place]) * dilation - boxes.sizes[dim];
-    tiled.address -= uint64_t(padding * stride * bytes);
   }
   return Error::success();
 }

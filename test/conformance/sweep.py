@@ -181,6 +181,8 @@ def hopper_problem(rng):
     rank = int(rng.integers(1, 4))
     axes = [random_axis(rng, HOPPER_LENGTHS[rank]) for _ in range(rank)]
     shape, window, stride, dilation, causal = map(list, zip(*axes))
+    # Such kernels are for dilations that divide the length.
+    shape = [-(-n // d) * d for n, d in zip(shape, dilation)]
     kv_heads = int(rng.integers(1, 3))
     head_dim = 128 if rng.random() < 0.5 else 16 * int(rng.integers(1, 17))
     dtype = str(rng.choice(["bf16", "f16"]))

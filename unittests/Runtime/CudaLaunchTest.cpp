@@ -400,22 +400,22 @@ TEST_F(CudaLaunch, TensorMapsFoldResidues) {
   LaunchScope scope(*table, nullptr);
   TensorBoxes boxes = makeBoxes();
   boxes.address = reinterpret_cast<const void *>(uintptr_t(1) << 20);
-  boxes.sizes = {2, 7, 40, 4, 128};
-  boxes.strides = {7 * 40 * 512, 40 * 512, 512, 128, 1};
+  boxes.sizes = {2, 9, 40, 4, 128};
+  boxes.strides = {9 * 40 * 512, 40 * 512, 512, 128, 1};
   boxes.dilation = {3, 4};
   TensorMap map;
   encode(boxes, map);
   ASSERT_FALSE(scope.error()) << scope.error().message();
-  // 7 tokens are 3 of each residue, if there were two more in front. The
-  // innermost dimension has 2 and 3 steps more of the two axes.
-  EXPECT_EQ(map.words[1], (uint64_t(1) << 20) - 2 * 40960);
+  // 9 tokens are 3 of each residue. The innermost dimension has 2 and 3 steps
+  // more of the two axes.
+  EXPECT_EQ(map.words[1], uint64_t(1) << 20);
   EXPECT_EQ(map.words[2], 512u + 2 * 20480 + 3 * 512);
   EXPECT_EQ(map.words[3], 10u);
   EXPECT_EQ(map.words[4], 3u);
   EXPECT_EQ(map.words[5], 2u);
   EXPECT_EQ(map.words[6], 4 * 1024u);
   EXPECT_EQ(map.words[7], 3 * 40960u);
-  EXPECT_EQ(map.words[8], 7 * 40960u);
+  EXPECT_EQ(map.words[8], 9 * 40960u);
 }
 
 TEST_F(CudaLaunch, TheStrideOfOneElementDoesNotMatter) {
@@ -488,6 +488,8 @@ TEST_F(CudaLaunch, BadTensorMapsAreNamed) {
        "the swizzle is of 96 bytes, expected 0, 32, 64 or 128"},
       {[](TensorBoxes &b) { b.dilation = {1, 41}; }, invalid,
        "the dilation of dimension 2 is 41, expected 1 to the 40 tokens"},
+      {[](TensorBoxes &b) { b.dilation = {1, 7}; }, invalid,
+       "the dilation of dimension 2 is 7, expected a divisor of the 40 tokens"},
       {[](TensorBoxes &b) { b.dilation = {0, 1}; }, invalid,
        "the dilation of dimension 1 is 0, expected 1 to the 3 tokens"},
       {[](TensorBoxes &b) {

@@ -602,7 +602,7 @@ TEST(Cuda, ClustersOfBlocks) {
 /// two elements are alike.
 class Boxes {
 public:
-  static constexpr int batches = 2, tokens = 37, heads = 3, channels = 128;
+  static constexpr int batches = 2, tokens = 36, heads = 3, channels = 128;
 
   /// The tokens are `pitch` elements apart, those of a box `dilation` tokens.
   void make(int pitch, int dilation) {

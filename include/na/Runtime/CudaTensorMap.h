@@ -55,12 +55,9 @@ struct TensorBoxes {
 /// Encodes the map. What a box covers outside of the tensor reads as zeros.
 /// A tensor without elements has a map of zeros, of which no kernel can read.
 ///
-/// The coordinates of a token t on an axis of length L with dilation d: with
-/// t' = t + ceil(L / d) d - L, it is entry t' / d of the axis's dimension, and
-/// t' % d times the axis's stride further in the innermost one. So one map does
-/// for all residues: the last entry of each is its last token, whether or not d
-/// divides L. What the first entries then name before the first token, no box
-/// that starts at a token covers.
+/// A dilation d divides the length of its axis. A token t is entry t / d of the
+/// axis's dimension, and t % d times the axis's stride further in the innermost
+/// one, so that one map does for all residues, which have equally many tokens.
 Error encodeTensorMap(Device &device, const TensorBoxes &boxes, TensorMap &map);
 
 } // namespace na::cuda

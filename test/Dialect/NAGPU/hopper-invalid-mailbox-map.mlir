@@ -153,6 +153,14 @@ func.func @map_dilation(%m: memref<1x64x2x128xbf16>) {
 
 // -----
 
+func.func @map_dilation_divisor(%m: memref<1x64x2x128xbf16>) {
+  // expected-error @+1 {{'nagpu.tensor_map' op 'dilation'[0] is 3, expected a divisor of the length 64 of the axis}}
+  %0 = nagpu.tensor_map %m dilation [3] : memref<1x64x2x128xbf16> -> !nagpu.tensor_map<1x32x64xbf16, tma128>
+  return
+}
+
+// -----
+
 func.func @map_dilation_zero(%m: memref<1x?x2x128xbf16>) {
   // expected-error @+1 {{'nagpu.tensor_map' op 'dilation'[0] is 0, expected 1 to the length ? of the axis}}
   %0 = nagpu.tensor_map %m dilation [0] : memref<1x?x2x128xbf16> -> !nagpu.tensor_map<1x32x64xbf16, tma128>

@@ -94,8 +94,8 @@ func.func @maps(%k: memref<?x30x48x80x24x128xbf16>,
   // CHECK: nagpu.tensor_map %[[V]] : memref<?x4096x1x64xf16, strided<[?, ?, ?, 1], offset: ?>> -> !nagpu.tensor_map<1x176x32xf16, tma64>
   %1 = nagpu.tensor_map %v : memref<?x4096x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>
     -> !nagpu.tensor_map<1x176x32xf16, tma64>
-  // CHECK: nagpu.tensor_map %[[K]] dilation [4, 1, 2] : memref
-  %d = nagpu.tensor_map %k dilation [4, 1, 2] : memref<?x30x48x80x24x128xbf16>
+  // CHECK: nagpu.tensor_map %[[K]] dilation [3, 1, 2] : memref
+  %d = nagpu.tensor_map %k dilation [3, 1, 2] : memref<?x30x48x80x24x128xbf16>
     -> !nagpu.tensor_map<1x2x8x12x64xbf16, tma128>
   %2 = nagpu.tensor_map %q : memref<1x4096x2x64xf16, strided<[3, 128, 64, 1]>>
     -> !nagpu.tensor_map<1x64x64xf16, tma128>

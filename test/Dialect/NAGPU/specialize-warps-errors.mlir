@@ -30,6 +30,29 @@ func.func @dilation(%qs: !tokens, %n: index) {
 !tokens = memref<2x64x4x16xf16>
 !q = !nagpu.shared<64x16xf16, tma32>
 
+func.func @divisor(%qs: !tokens, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c256 = arith.constant 256 : index
+  gpu.launch blocks(%b, %by, %bz) in (%gx = %n, %gy = %c1, %gz = %c1)
+      threads(%tx, %ty, %tz) in (%sx = %c256, %sy = %c1, %sz = %c1) {
+    scf.forall (%g) in (1) {
+      %qa = nagpu.alloc : !q
+      // expected-error @+1 {{nagpu-specialize-warps: a copy with dilation 3 on axis 0, expected a divisor of its 64 tokens}}
+      %qc = nagpu.async_copy %qs[%b, %c1] at(%c0) box [64] dilation [3] into %qa warps 4 : !tokens, !q
+      %qg = nagpu.async_commit %qc
+      %qt = nagpu.async_wait %qg pending 0 tiles(%qa) : !q
+    } {mapping = [#gpu.warpgroup<x>]}
+    gpu.terminator
+  }
+  return
+}
+
+// -----
+
+!tokens = memref<2x64x4x16xf16>
+!q = !nagpu.shared<64x16xf16, tma32>
+
 func.func @no_keys(%qs: !tokens, %n: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -184,16 +184,15 @@ func.func @one_tile(%qs: !tokens, %ks: !tokens, %os: !tokens, %n: index) {
 !tile = !nagpu.shared<16x16xf16, tma32>
 !acc = !nagpu.fragment<64x16xf32, accumulator, 4>
 
-// Of 64 tokens, 22 have residue 0 and 21 each of the others: two more in front,
-// and all residues end alike. The residue is part of the innermost coordinate.
+// All residues have 16 of the 64 tokens. The residue is part of the innermost
+// coordinate.
 // CHECK-LABEL: func @dilated
-// CHECK-DAG:     %[[QMAP:.*]] = nagpu.tensor_map %{{.*}} dilation [3] : memref<2x64x4x16xf16> -> !nagpu.tensor_map<1x64x16xf16, tma32>
-// CHECK-DAG:     %[[KMAP:.*]] = nagpu.tensor_map %[[VIEW:.*]] dilation [3] : {{.*}} -> !nagpu.tensor_map<1x16x16xf16, tma32>
+// CHECK-DAG:     %[[QMAP:.*]] = nagpu.tensor_map %{{.*}} dilation [4] : memref<2x64x4x16xf16> -> !nagpu.tensor_map<1x64x16xf16, tma32>
+// CHECK-DAG:     %[[KMAP:.*]] = nagpu.tensor_map %[[VIEW:.*]] dilation [4] : {{.*}} -> !nagpu.tensor_map<1x16x16xf16, tma32>
 // CHECK-DAG:     %{{.*}}, %{{.*}}, %{{.*}}:4, %[[STRIDES:.*]]:4 = memref.extract_strided_metadata %[[VIEW]]
 // CHECK:         nagpu.roles {{.*}} producer {
-// CHECK:           %[[FIRST:.*]] = arith.addi %{{.*}}, %c2
-// CHECK:           %[[ENTRY:.*]] = arith.divui %[[FIRST]], %c3
-// CHECK:           %[[RESIDUE:.*]] = arith.remui %[[FIRST]], %c3
+// CHECK-DAG:       %[[ENTRY:.*]] = arith.divui %[[FIRST:.*]], %c4
+// CHECK-DAG:       %[[RESIDUE:.*]] = arith.remui %[[FIRST]], %c4
 // CHECK:           %[[OFFSET:.*]] = arith.muli %[[RESIDUE]], %[[STRIDES]]#1
 // CHECK:           %[[CHANNEL:.*]] = arith.addi %[[OFFSET]], %c16
 // CHECK:           nagpu.tma_load %[[KMAP]][%{{.*}}, %[[ENTRY]], %[[CHANNEL]]]
@@ -209,17 +208,17 @@ func.func @dilated(%qs: !tokens, %ks: !view, %os: !tokens, %n: index) {
     scf.forall (%g) in (1) {
       %qa = nagpu.alloc : !q
       %ka = nagpu.alloc : !tile
-      %qc = nagpu.async_copy %qs[%b, %c1] at(%b) box [64] dilation [3] into %qa warps 4 : !tokens, !q
+      %qc = nagpu.async_copy %qs[%b, %c1] at(%b) box [64] dilation [4] into %qa warps 4 : !tokens, !q
       %qg = nagpu.async_commit %qc
       %qt = nagpu.async_wait %qg pending 0 tiles(%qa) : !q
-      %kc = nagpu.async_copy %ks[%b, %c1] at(%b) box [16] dilation [3] into %ka warps 4 : !view, !tile
+      %kc = nagpu.async_copy %ks[%b, %c1] at(%b) box [16] dilation [4] into %ka warps 4 : !view, !tile
       %kg = nagpu.async_commit %kc
       %kt = nagpu.async_wait %kg pending 0 tiles(%ka) : !tile
       nagpu.wgmma_fence
       %s0 = nagpu.wgmma %qt, %kt transposed : !q, !tile -> !acc
       nagpu.wgmma_commit
       %s1 = nagpu.wgmma_wait pending 0 (%s0 : !acc)
-      nagpu.store %s1 into %os[%b, %c1] at(%b) box [64] dilation [3] : !acc, !tokens
+      nagpu.store %s1 into %os[%b, %c1] at(%b) box [64] dilation [4] : !acc, !tokens
     } {mapping = [#gpu.warpgroup<x>]}
     gpu.terminator
   }

@@ -45,6 +45,9 @@ static bool canReadBoxes(Value tensor, ArrayRef<int64_t> dilations) {
   int64_t last = shaped.getShape()[rank - 2] * shaped.getShape()[rank - 1];
   for (auto [axis, dilation] : llvm::enumerate(dilations)) {
     int64_t stride = strides[axis + 1], residues;
+    if (dilation != 1 && (type.isDynamicDim(axis + 1) ||
+                          type.getDimSize(axis + 1) % dilation != 0))
+      return false;
     if (ShapedType::isDynamic(stride))
       continue;
     if (llvm::MulOverflow(stride, dilation - 1, residues) ||

@@ -120,9 +120,8 @@ LogicalResult MBarrierExpectTxOp::verify() {
 }
 
 LogicalResult MBarrierArriveCopiesOp::verify() {
-  return failure(
-      failed(verifyInProducer(*this)) ||
-      failed(verifySlot(*this, getBarrier().getType(), getIndex())));
+  return failure(failed(verifyInProducer(*this)) ||
+                 failed(verifySlot(*this, getBarrier().getType(), getIndex())));
 }
 
 LogicalResult MBarrierWaitOp::verify() {
@@ -252,7 +251,7 @@ LogicalResult TensorMapOp::verify() {
                          << " (one per axis)";
   for (auto [axis, dilation] : llvm::enumerate(*getDilation())) {
     int64_t length = source.getDimSize(axis + 1);
-    // Where residues end depends on the length.
+    // Residues must have equally many tokens.
     if (dilation > 1 && ShapedType::isDynamic(length))
       return emitOpError() << "'source' dimension " << axis + 1
                            << " is dynamic, expected a static length of an "
@@ -263,6 +262,10 @@ LogicalResult TensorMapOp::verify() {
                            << (ShapedType::isDynamic(length)
                                    ? "?"
                                    : Twine(length).str())
+                           << " of the axis";
+    if (dilation != 1 && length % dilation != 0)
+      return emitOpError() << "'dilation'[" << axis << "] is " << dilation
+                           << ", expected a divisor of the length " << length
                            << " of the axis";
   }
   return success();

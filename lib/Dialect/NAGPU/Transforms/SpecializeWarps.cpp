@@ -197,10 +197,18 @@ LogicalResult WarpSpecializer::checkCopy(AsyncCopyOp copy) {
     return copy.emitError("nagpu-specialize-warps: the tile does not lie in "
                           "panels of the TMA");
   auto source = cast<MemRefType>(copy.getSource().getType());
-  for (auto [axis, dilation] : llvm::enumerate(copy.getDilation()))
-    if (!copy.isVector() && dilation != 1 && source.isDynamicDim(axis + 1))
+  for (auto [axis, dilation] : llvm::enumerate(copy.getDilation())) {
+    if (copy.isVector() || dilation == 1)
+      continue;
+    if (source.isDynamicDim(axis + 1))
       return copy.emitError("nagpu-specialize-warps: a copy with dilation ")
              << dilation << " on axis " << axis << ", whose length is dynamic";
+    if (source.getDimSize(axis + 1) % dilation != 0)
+      return copy.emitError("nagpu-specialize-warps: a copy with dilation ")
+             << dilation << " on axis " << axis
+             << ", expected a divisor of its " << source.getDimSize(axis + 1)
+             << " tokens";
+  }
   if (!copy.getSource().getParentRegion()->isProperAncestor(&launch.getBody()))
     return copy.emitError("nagpu-specialize-warps: the tensor is not known "
                           "where the kernel is launched");
@@ -489,11 +497,8 @@ SmallVector<Value> WarpSpecializer::buildCoordinates(Source &source,
   for (auto [axis, token] : llvm::enumerate(copy.getAt())) {
     Value place = clone(token, mapping, before);
     if (int64_t dilation = copy.getDilation()[axis]; dilation != 1) {
-      int64_t length = type.getDimSize(axis + 1);
-      int64_t padding = llvm::alignTo(length, dilation) - length;
-      Value padded = arith::AddIOp::create(b, place, constant(padding));
-      place = arith::DivUIOp::create(b, padded, constant(dilation));
-      Value residue = arith::RemUIOp::create(b, padded, constant(dilation));
+      Value residue = arith::RemUIOp::create(b, place, constant(dilation));
+      place = arith::DivUIOp::create(b, place, constant(dilation));
       residue = arith::MulIOp::create(b, residue, source.strides[axis + 1]);
       channel = arith::AddIOp::create(b, channel, residue);
     }

@@ -73,20 +73,19 @@ class Map:
         self.values = memref.values.reshape(*tokens, heads * self.channels)
         self.sizes = list(self.values.shape)
         self.strides = [x // 4 for x in self.values.strides]
-        self.base = 0
         for axis, d in enumerate(dilation, 1):
             if d == 1:
                 continue
             length, stride = self.sizes[axis], self.strides[axis]
-            self.sizes[axis] = -(-length // d)
-            self.base -= (self.sizes[axis] * d - length) * stride
+            assert length % d == 0, "residues of different sizes"
+            self.sizes[axis] = length // d
             self.sizes[-1] += (d - 1) * stride
             self.strides[axis] *= d
 
     def read(self, at, box):
         if not self.dilated:
             return read_box(self.values, at, box)
-        inside, places = np.ones(box, bool), np.full(box, self.base)
+        inside, places = np.ones(box, bool), np.zeros(box, int)
         for index, start, size, stride in zip(np.indices(box), at, self.sizes,
                                               self.strides):
             inside &= (start + index >= 0) & (start + index < size)

@@ -284,21 +284,19 @@ def NAGPU_TensorMapOp : NAGPU_Op<"tensor_map", [Pure]> {
     only the run time knows of that is checked there.
 
     With `dilation`, consecutive rows of a box are so many tokens apart on each
-    axis `X..`, and one map serves all residues. Dimension `i` of the map then
-    has `ceil(L / d)` entries for an axis of length `L`: with
-    `t' = t + ceil(L / d) d - L`, the token `t` is entry `t' / d`, and the
-    innermost coordinate has `t' % d` times the stride of the axis added to it.
-    So the last entry of each residue is its last token, and what a box covers
-    behind it reads as zeros. A box must start at a token: the first entries
-    of some residues lie before the tensor.
+    axis `X..`, and one map serves all residues. The dilation `d` divides the
+    length `L` of its axis, so that all residues have equally many tokens:
+    dimension `i` of the map then has `L / d` entries, the token `t` is entry
+    `t / d`, and the innermost coordinate has `t % d` times the stride of the
+    axis added to it. What a box covers behind the last entry reads as zeros.
 
     Examples: boxes of 192 tokens and half the channels, and boxes of 64 tokens
-    with every fourth of an axis:
+    with every fifth of an axis:
 
     ```mlir
     %map = nagpu.tensor_map %k : memref<?x30x48x80x24x128xbf16>
       -> !nagpu.tensor_map<1x2x8x12x64xbf16, tma128>
-    %fourth = nagpu.tensor_map %k dilation [4, 1] : memref<?x50x48x24x64xbf16>
+    %fourth = nagpu.tensor_map %k dilation [5, 1] : memref<?x50x48x24x64xbf16>
       -> !nagpu.tensor_map<1x8x8x64xbf16, tma128>
     ```
   }];
