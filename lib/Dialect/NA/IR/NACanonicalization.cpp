@@ -68,11 +68,12 @@ struct SimplifyWindow : OpRewritePattern<OpTy> {
   using OpRewritePattern<OpTy>::OpRewritePattern;
   LogicalResult matchAndRewrite(OpTy op,
                                 PatternRewriter &rewriter) const override {
-    // The first operands of all three operations and their destination are
-    // [B, X.., H, ...].
-    WindowAttr window =
-        simplify(op.getWindow(), {op->getOperand(0), op->getOperand(1),
-                                  op.getDpsInits().front()});
+    // The first operands of all operations and their destination, unless it is
+    // a bias, are [B, X.., H, ...].
+    SmallVector<Value> operands(op->getOperands().take_front(2));
+    if (!isa<AttentionDBiasOp>(op))
+      operands.push_back(op.getDpsInits().front());
+    WindowAttr window = simplify(op.getWindow(), operands);
     if (window == op.getWindow())
       return rewriter.notifyMatchFailure(op, "window is simple");
     rewriter.modifyOpInPlace(op, [&]() { op.setWindowAttr(window); });
@@ -175,9 +176,10 @@ struct FoldIdentityWindow : OpRewritePattern<AttentionOp> {
 };
 
 /// Drops additional keys and values of which there are none.
-struct DropEmptyAdditional : OpRewritePattern<AttentionOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(AttentionOp op,
+template <typename OpTy>
+struct DropEmptyAdditional : OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
+  LogicalResult matchAndRewrite(OpTy op,
                                 PatternRewriter &rewriter) const override {
     if (!op.getAdditionalKey() ||
         (shaped(op.getAdditionalKey()).getDimSize(1) != 0 &&
@@ -229,7 +231,7 @@ void AttentionOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                               MLIRContext *context) {
   patterns.add<SimplifyWindow<AttentionOp>, DropUnusedLse<AttentionOp>,
                DropFilledDestination<AttentionOp>, FoldIdentityWindow,
-               DropEmptyAdditional>(context);
+               DropEmptyAdditional<AttentionOp>>(context);
 }
 void QKOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                        MLIRContext *context) {
@@ -243,6 +245,38 @@ void MergeOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                           MLIRContext *context) {
   patterns.add<DropUnusedLse<MergeOp>, DropFilledDestination<MergeOp>,
                DropEmptyParts>(context);
+}
+
+void AttentionGradOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                                  MLIRContext *context) {
+  patterns.add<SimplifyWindow<AttentionGradOp>,
+               DropFilledDestination<AttentionGradOp>>(context);
+}
+void AttentionDQOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                                MLIRContext *context) {
+  patterns
+      .add<SimplifyWindow<AttentionDQOp>, DropFilledDestination<AttentionDQOp>,
+           DropEmptyAdditional<AttentionDQOp>>(context);
+}
+void AttentionDKVOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                                 MLIRContext *context) {
+  patterns.add<SimplifyWindow<AttentionDKVOp>,
+               DropFilledDestination<AttentionDKVOp>>(context);
+}
+void AttentionDBiasOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                                   MLIRContext *context) {
+  patterns.add<SimplifyWindow<AttentionDBiasOp>,
+               DropFilledDestination<AttentionDBiasOp>>(context);
+}
+void QKGradOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                           MLIRContext *context) {
+  patterns.add<SimplifyWindow<QKGradOp>, DropFilledDestination<QKGradOp>>(
+      context);
+}
+void AVGradOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                           MLIRContext *context) {
+  patterns.add<SimplifyWindow<AVGradOp>, DropFilledDestination<AVGradOp>>(
+      context);
 }
 
 /// Folds casts that only forget sizes or a layout. Unlike upstream's

@@ -136,6 +136,7 @@ def NA_AttentionGradOp : NA_GradOp<"attention_grad",
                    CArg<"bool", "false">:$deterministic,
                    CArg<"::mlir::na::ScheduleAttr", "{}">:$schedule)>
   ];
+  let hasCanonicalizer = 1;
 }
 
 def NA_AttentionDQOp : NA_GradOp<"attention_dq",
@@ -206,6 +207,7 @@ def NA_AttentionDQOp : NA_GradOp<"attention_dq",
                    "::mlir::FloatAttr":$scale,
                    CArg<"::mlir::na::ScheduleAttr", "{}">:$schedule)>
   ];
+  let hasCanonicalizer = 1;
 }
 
 def NA_AttentionDKVOp : NA_GradOp<"attention_dkv"> {
@@ -278,6 +280,7 @@ def NA_AttentionDKVOp : NA_GradOp<"attention_dkv"> {
                    "::mlir::FloatAttr":$scale,
                    CArg<"::mlir::na::ScheduleAttr", "{}">:$schedule)>
   ];
+  let hasCanonicalizer = 1;
 }
 
 def NA_AttentionDAdditionalOp : NA_GradOp<"attention_dadditional"> {
@@ -394,6 +397,7 @@ def NA_AttentionDBiasOp : NA_GradOp<"attention_dbias"> {
                    "::mlir::na::WindowAttr":$window,
                    "::mlir::FloatAttr":$scale)>
   ];
+  let hasCanonicalizer = 1;
 }
 
 def NA_QKGradOp : NA_StructuredOp<"qk_grad"> {
@@ -457,6 +461,7 @@ def NA_QKGradOp : NA_StructuredOp<"qk_grad"> {
                    "::mlir::FloatAttr":$scale,
                    CArg<"::mlir::na::ScheduleAttr", "{}">:$schedule)>
   ];
+  let hasCanonicalizer = 1;
   let extraClassDeclaration = baseClassDeclaration # [{
     int64_t getSpatialRank() { return getWindow().getRank(); }
     /// The scale as a number; fails (nullopt) when it defaults and D is dynamic.
@@ -519,6 +524,7 @@ def NA_AVGradOp : NA_StructuredOp<"av_grad"> {
                    "::mlir::na::WindowAttr":$window,
                    CArg<"::mlir::na::ScheduleAttr", "{}">:$schedule)>
   ];
+  let hasCanonicalizer = 1;
   let extraClassDeclaration = baseClassDeclaration # [{
     int64_t getSpatialRank() { return getWindow().getRank(); }
   }];
