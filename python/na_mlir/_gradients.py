@@ -65,7 +65,7 @@ def gradient_problem(
     return replace(problem, gradients=flags)
 
 
-def list_arguments(problem: Problem, arrays: Sequence[Any]) -> List[Any]:
+def list_inputs(problem: Problem, arrays: Sequence[Any]) -> List[Any]:
     """The inputs of a launch in its order, of the arrays in theirs."""
     q, k, v, additional_keys, additional_values, bias, output, lse, output_grad, lse_grad = arrays
     inputs = [q, k, v, output, lse, output_grad]
@@ -176,7 +176,7 @@ def _backward_of_numpy(
     ]
     if problem.batch:
         # Copies live until the launch is over.
-        used = [_numpy.usable(array) for array in list_arguments(problem, arrays)]
+        used = [_numpy.usable(array) for array in list_inputs(problem, arrays)]
         used += find_results(problem, results)
         get_program(problem, target).launch([_numpy._address(array) for array in used])
     return results

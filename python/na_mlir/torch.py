@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from ._gradients import ARRAYS as GRADIENT_ARRAYS
-from ._gradients import ATTENTION_ARRAYS, find_results, gradient_problem, list_arguments
+from ._gradients import ATTENTION_ARRAYS, find_results, gradient_problem, list_inputs
 from ._library import Program
 from ._problem import Problem, Spec, make_problem
 from ._programs import Target, get_program
@@ -246,7 +246,7 @@ def _run_backward(
     if program is None:
         return tuple(result.zero_() for result in results)
     # Copies live until the launch is enqueued; their memory is the stream's.
-    used = [_usable(tensor) for tensor in list_arguments(problem, arrays)]
+    used = [_usable(tensor) for tensor in list_inputs(problem, arrays)]
     used += find_results(problem, results)
     stream = torch.cuda.current_stream(q.device).cuda_stream if q.is_cuda else None
     program.launch([tensor.data_ptr() for tensor in used], stream)
