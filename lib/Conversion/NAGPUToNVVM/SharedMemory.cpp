@@ -107,8 +107,8 @@ struct ConvertAsyncCopy : OpConversionPattern<AsyncCopyOp> {
                        adaptor.getBatch().front(), adaptor.getHead().front(),
                        flatten(adaptor.getAt()), box, op.getDilation());
     bool async = memory.getAccessBytes() >= 4;
-    int64_t accessBytes = async && !op.isVector() ? memory.getAccessBytes()
-                                                  : elementBytes;
+    int64_t accessBytes =
+        async && !op.isVector() ? memory.getAccessBytes() : elementBytes;
     int64_t channelBytes = memory.getChannels() * elementBytes;
     CopyPlan plan(op, accessBytes);
 
@@ -154,9 +154,9 @@ struct ConvertAsyncCopy : OpConversionPattern<AsyncCopyOp> {
       SmallVector<SharedAddress::Place> destinations;
       // Tokens lie side by side, without a swizzle.
       if (op.isVector())
-        destinations.push_back({b.add(adaptor.getDest().front(),
-                                      b.mul(row, elementBytes)),
-                                firstRow * elementBytes});
+        destinations.push_back(
+            {b.add(adaptor.getDest().front(), b.mul(row, elementBytes)),
+             firstRow * elementBytes});
       for (int64_t column = 0; column < plan.columns && !op.isVector();
            ++column) {
         SharedAddress &address = getAddress(firstRow % 4);

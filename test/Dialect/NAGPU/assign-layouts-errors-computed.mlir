@@ -380,24 +380,6 @@ func.func @mask_ranges(%w: tensor<2x16xi32>) {
 
 // -----
 
-func.func @bias_key_major(%t: memref<1x9xf32>) {
-  %c1 = arith.constant 1 : index
-  %c32 = arith.constant 32 : index
-  gpu.launch blocks(%b, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
-             threads(%tx, %ty, %tz) in (%sx = %c32, %sy = %c1, %sz = %c1) {
-    %f0 = arith.constant 0.0 : f32
-    %s0 = tensor.empty() : tensor<16x16xf32>
-    %s = linalg.fill ins(%f0 : f32) outs(%s0 : tensor<16x16xf32>) -> tensor<16x16xf32>
-    // expected-error @below {{nagpu-assign-layouts: expected scores [queries, keys]}}
-    %m = na.tile.bias %s table(%t[%b] : memref<1x9xf32>) <size = [5]> query_at(%b) key_at(%b)
-      query_box [16] key_box [16] key_major : tensor<16x16xf32> -> tensor<16x16xf32>
-    gpu.terminator
-  }
-  return
-}
-
-// -----
-
 func.func @scatter_key_major(%d: memref<1x64x1x5xf32>) {
   %c1 = arith.constant 1 : index
   %c32 = arith.constant 32 : index

@@ -36,7 +36,7 @@ func.func @no_keys(%qs: !tokens, %n: index) {
   %c256 = arith.constant 256 : index
   gpu.launch blocks(%b, %by, %bz) in (%gx = %n, %gy = %c1, %gz = %c1)
       threads(%tx, %ty, %tz) in (%sx = %c256, %sy = %c1, %sz = %c1) {
-    // expected-error @+1 {{nagpu-specialize-warps: expected one tile of queries, before the loop over keys, and one to three tiles in that, got 0 and 1}}
+    // expected-error @+1 {{nagpu-specialize-warps: expected tiles of rows before the loop over tiles, and one to three tiles in that, of which the first is of channels, got 0 and 1}}
     scf.forall (%g) in (1) {
       %qa = nagpu.alloc : !q
       %qc = nagpu.async_copy %qs[%b, %c1] at(%c0) box [64] dilation [1] into %qa warps 4 : !tokens, !q

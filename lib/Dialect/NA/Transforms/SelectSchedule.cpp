@@ -11,7 +11,9 @@
 #include "na/Schedule/GpuCostModel.h"
 #include "na/Schedule/GpuGradientModel.h"
 #include "na/Schedule/HopperCostModel.h"
+#include "na/Schedule/HopperGradientModel.h"
 
+#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace mlir::na {
@@ -62,14 +64,26 @@ static bool canReadBoxes(Value tensor, ArrayRef<int64_t> dilations) {
 }
 
 /// Whether the TMA can read all that kernels of warpgroups load.
-static bool canReadBoxes(AttentionOp op) {
-  for (Value tensor : {op.getQuery(), op.getKey(), op.getValue()})
+template <typename OpTy>
+static bool canReadBoxes(OpTy op) {
+  SmallVector<Value> tensors = {op.getQuery(), op.getKey(), op.getValue()};
+  if constexpr (!std::is_same_v<OpTy, AttentionOp>)
+    tensors.push_back(op.getOutputGrad());
+  for (Value tensor : tensors)
     if (!canReadBoxes(tensor, op.getWindow().getDilation()))
       return false;
-  for (Value tensor : {op.getAdditionalKey(), op.getAdditionalValue()})
-    if (tensor && !canReadBoxes(tensor, ArrayRef<int64_t>()))
-      return false;
+  if constexpr (!std::is_same_v<OpTy, AttentionDKVOp>)
+    for (Value tensor : {op.getAdditionalKey(), op.getAdditionalValue()})
+      if (tensor && !canReadBoxes(tensor, ArrayRef<int64_t>()))
+        return false;
   return true;
+}
+
+static bool canReadBoxes(Operation *op) {
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case<AttentionOp, AttentionDQOp, AttentionDKVOp>(
+          [](auto op) { return canReadBoxes(op); })
+      .Default(false);
 }
 
 namespace {
@@ -232,11 +246,14 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
       tiling->keyTile.assign(keyTile.begin(), keyTile.end());
       tiling->warpgroupTile.assign(warpgroupTile.begin(), warpgroupTile.end());
     } else if (target == warpgroupChip && queryTile.empty() &&
-               keyTile.empty() && isa<AttentionOp>(op) &&
-               canReadBoxes(cast<AttentionOp>(op))) {
-      tiling = searchHopper(problem, *chip);
-      if (tiling && !isFasterWithWarpgroups(problem, *chip, *tiling))
-        return false;
+               keyTile.empty() && canReadBoxes(op)) {
+      if (problem.gradient != Gradient::None) {
+        tiling = searchHopperGradient(problem, *chip);
+      } else {
+        tiling = searchHopper(problem, *chip);
+        if (tiling && !isFasterWithWarpgroups(problem, *chip, *tiling))
+          return false;
+      }
     }
     if (!tiling)
       return false;
@@ -248,16 +265,31 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
         /*warps=*/int64_t(0), /*valueTile=*/int64_t(0));
     if (!schedule)
       return failure();
+    auto [name, rows] = problem.hasKeyRows()
+                            ? std::pair("key_tile", schedule.getKeyTile())
+                            : std::pair("query_tile", schedule.getQueryTile());
+    for (auto [axis, extent] : llvm::enumerate(schedule.getWarpgroupTile()))
+      if (rows[axis] % extent != 0)
+        return op->emitOpError("schedule 'warpgroup_tile'[")
+               << axis << "] = " << extent << " does not divide '" << name
+               << "'[" << axis << "] = " << rows[axis];
     op->setAttr("schedule", schedule);
-    if (explain) {
-      std::optional<HopperCost> cost;
-      if (chip && isForWarpgroups(problem))
-        cost = predictHopper(problem, *chip, *tiling);
+    if (explain)
       op->emitRemark() << "schedule " << Attribute(schedule) << ": "
-                       << (cost ? cost->describe()
-                                : "no prediction for such tiles");
-    }
+                       << describe(problem, *tiling);
     return true;
+  }
+
+  std::string describe(const ::na::schedule::GpuProblem &problem,
+                       const ::na::schedule::HopperTiling &tiling) const {
+    using namespace ::na::schedule;
+    if (chip && isForWarpgroups(problem))
+      if (auto cost = predictHopper(problem, *chip, tiling))
+        return cost->describe();
+    if (chip && isForGradientWarpgroups(problem))
+      if (auto cost = predictHopperGradient(problem, *chip, tiling))
+        return cost->describe();
+    return "no prediction for such tiles";
   }
 
   /// The smallest tiles where nothing fits a chip.

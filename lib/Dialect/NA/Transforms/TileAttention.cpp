@@ -37,7 +37,7 @@ public:
 private:
   void buildBody(ImplicitLocOpBuilder &b, const TileProgram::Point &at);
   SoftmaxState buildAdditionalKeys(ImplicitLocOpBuilder &b, const GridPoint &at,
-                                   Value keyHead, Value query, Value values,
+                                   Value keyHead, Value query,
                                    SoftmaxState state);
   void buildResults(ImplicitLocOpBuilder &b, const GridPoint &at,
                     const SoftmaxState &state);
@@ -76,7 +76,7 @@ void AttentionTiler::buildBody(ImplicitLocOpBuilder &b,
                                    at.head, at.axes);
   Value ranges = program.buildRanges(b, at);
   Value allValues = buildChunk(b, at, op.getValue()), additionalValues;
-  if (op.getAdditionalValue())
+  if (op.getAdditionalValue() && at.warpgroup)
     additionalValues = buildChunk(b, at, op.getAdditionalValue());
   SmallVector<Value> final = program.buildColumnLoop(
       b, at, softmax.buildInitial(b).getValues(),
@@ -102,7 +102,7 @@ void AttentionTiler::buildBody(ImplicitLocOpBuilder &b,
       /*rounds=*/1, op.getAdditionalKey());
   SoftmaxState state = SoftmaxState::get(final);
   if (op.getAdditionalKey() && !at.warpgroup)
-    state = buildAdditionalKeys(b, at, keyHead, query, additionalValues, state);
+    state = buildAdditionalKeys(b, at, keyHead, query, state);
   buildResults(b, at, state);
 }
 
@@ -110,8 +110,8 @@ void AttentionTiler::buildBody(ImplicitLocOpBuilder &b,
 SoftmaxState AttentionTiler::buildAdditionalKeys(ImplicitLocOpBuilder &b,
                                                  const GridPoint &at,
                                                  Value keyHead, Value query,
-                                                 Value values,
                                                  SoftmaxState state) {
+  Value values = buildChunk(b, at, op.getAdditionalValue());
   return SoftmaxState::get(buildAdditionalLoop(
       b, form, rows, op.getAdditionalKey(), at.batch, keyHead,
       state.getValues(),

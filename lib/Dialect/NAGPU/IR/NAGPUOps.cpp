@@ -149,9 +149,9 @@ static LogicalResult verifyTokens(Operation *op, StringRef memrefName,
       return op->emitOpError() << "'box' has more tokens than 64 bits can "
                                   "count";
   if (lanes != rows)
-    return op->emitOpError() << "'box' has " << lanes << " tokens, expected "
-                             << rows << " (dimension " << dim << " of '"
-                             << name << "')";
+    return op->emitOpError()
+           << "'box' has " << lanes << " tokens, expected " << rows
+           << " (dimension " << dim << " of '" << name << "')";
   int64_t last = memref.getRank() - 1;
   if (channels && !memref.isDynamicDim(last) &&
       memref.getDimSize(last) > columns)
@@ -220,7 +220,8 @@ static LogicalResult verifyVector(AsyncCopyOp op) {
                                "without channels";
   return verifyTokens(op, "source", cast<MemRefType>(op.getSource().getType()),
                       /*channels=*/false, op.getAt().size(), op.getBox(),
-                      op.getDilation(), "dest", dest.getColumns(), 1, /*dim=*/1);
+                      op.getDilation(), "dest", dest.getColumns(), 1,
+                      /*dim=*/1);
 }
 
 LogicalResult AsyncCopyOp::verify() {
@@ -420,13 +421,31 @@ LogicalResult LdVectorOp::verify() {
   if (source.getRows() != 1)
     return emitOpError() << "'source' has " << source.getRows()
                          << " rows, expected 1";
-  return verifySize(*this, "result", 0,
-                    result.isRowLike() ? "rows" : "columns",
+  return verifySize(*this, "result", 0, result.isRowLike() ? "rows" : "columns",
                     result.getShape().front(), source.getColumns(), "source");
+}
+
+/// Of a left operand back to what it was rounded from.
+static LogicalResult verifyWidening(ConvertOp op, FragmentType source,
+                                    FragmentType result) {
+  Type element = source.getElementType();
+  if (!element.isF16() && !element.isBF16())
+    return op.emitOpError() << "'source' has element type " << element
+                            << ", expected 'f16' or 'bf16' of role lhs";
+  return failure(
+      failed(verifyRole(op, "result", result, Role::Accumulator)) ||
+      failed(verifyF32(op, "result", result.getElementType())) ||
+      failed(verifyWarps(op, "result", result, source.getWarps(), "source")) ||
+      failed(verifySize(op, "result", 0, "rows", result.getRows(),
+                        source.getRows(), "source")) ||
+      failed(verifySize(op, "result", 1, "columns", result.getColumns(),
+                        source.getColumns(), "source")));
 }
 
 LogicalResult ConvertOp::verify() {
   FragmentType source = getSource().getType(), result = getResult().getType();
+  if (source.getRole() == Role::Lhs)
+    return verifyWidening(*this, source, result);
   if (failed(verifyRole(*this, "source", source,
                         {Role::Accumulator, Role::PartialRow})) ||
       failed(verifyF32(*this, "source", source.getElementType())))

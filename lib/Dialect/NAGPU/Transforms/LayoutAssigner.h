@@ -58,18 +58,26 @@ private:
   LogicalResult convertStore(na::TileStoreOp op);
   LogicalResult convertFill(linalg::FillOp op);
   LogicalResult convertContract(linalg::ContractOp op);
-  LogicalResult convertGeneric(linalg::GenericOp op);
-  LogicalResult convertElementwise(linalg::GenericOp op);
-  LogicalResult convertReduction(linalg::GenericOp op);
   void convertScalar(Operation &op);
   Value buildProduct(Value lhs, Value rhs, Value acc, bool transposed);
   Value getLhsSlice(Value tile, int64_t column, int64_t depth);
   int64_t countRegisters(scf::ForOp loop, ValueRange inits);
-  SmallVector<Value> cloneBody(linalg::GenericOp op, ValueRange args,
-                               ImplicitLocOpBuilder &b);
   /// The fragment for a tensor that `op` computes; null, after an error, if
   /// there is none.
   FragmentType getFragmentType(Operation *op, RankedTensorType type);
+
+  // ElementFragments.cpp
+  LogicalResult convertGeneric(linalg::GenericOp op);
+  LogicalResult convertElementwise(linalg::GenericOp op);
+  LogicalResult convertReduction(linalg::GenericOp op);
+  SmallVector<Value> cloneBody(linalg::GenericOp op, ValueRange args,
+                               ImplicitLocOpBuilder &b);
+  /// A loaded or computed vector of a value for each row, or each column; null
+  /// if there is none.
+  Value vectorFragment(Value tensor, Role role);
+  /// Whether a vector is used for rows or for columns of tiles.
+  static Role getVectorRole(Value vector);
+  static Role getVectorRole(AffineMap map);
 
   // Warpgroups.cpp
   LogicalResult convertWarpgroups(scf::ForallOp loop);
@@ -96,9 +104,6 @@ private:
     return llvm::map_to_vector(values, [&](Value v) { return scalar(v); });
   }
   Value fragment(Value tensor) { return fragments.lookup(tensor); }
-  /// A loaded or computed vector of a value for each row, or each column; null
-  /// if there is none.
-  Value vectorFragment(Value tensor, Role role);
   /// Whether the value is there before all loops over tiles.
   bool isOutsideLoops(Value tile);
   /// Columns of tiles are multiples of the depth of a 16-bit product, and all

@@ -35,8 +35,8 @@ static bool isTileOp(Operation *op) {
   return op->getName().getStringRef().starts_with("na.tile.");
 }
 
-/// Rows (queries, or keys of a gradient) of the tile that an iteration computes;
-/// 0 if it stores none.
+/// Rows (queries, or keys of a gradient) of the tile that an iteration
+/// computes; 0 if it stores none.
 static int64_t getRows(scf::ForallOp loop) {
   int64_t rows = 0;
   loop.walk([&](Operation *op) {
@@ -84,9 +84,8 @@ static FailureOr<int64_t> getWarps(scf::ForallOp loop) {
   }
   if (rows == 0 || rows % (blockRows * warps) != 0)
     return loop.emitError("nagpu-map-grid: the tile of a CTA has ")
-           << rows << " rows, expected a multiple of "
-           << blockRows * warps << " (" << blockRows << " for each of " << warps
-           << " warps)";
+           << rows << " rows, expected a multiple of " << blockRows * warps
+           << " (" << blockRows << " for each of " << warps << " warps)";
   return warps;
 }
 

@@ -895,6 +895,7 @@ struct SpecializeWarps
         depth = schedule.getStages();
       if (depth == 0)
         depth = defaultStages;
+      splitChoices(groups);
       if (failed(WarpSpecializer(launch, groups, depth).run()))
         return signalPassFailure();
     }

@@ -57,8 +57,8 @@ LogicalResult LayoutAssigner::convertWindows(mlir::na::TileWindowsOp op) {
   bool inverse = op.getInverse();
   auto needsEnd = llvm::map_to_vector(op.getWindow().getCausal(),
                                       [&](bool c) { return c || inverse; });
-  SmallVector<FragmentType> types(
-      needsEnd.size() + llvm::count(needsEnd, true), type);
+  SmallVector<FragmentType> types(needsEnd.size() + llvm::count(needsEnd, true),
+                                  type);
   SmallVector<Value> bounds = buildMap(
       b, {}, types, {},
       [&](ImplicitLocOpBuilder &b, ValueRange) -> SmallVector<Value> {

@@ -39,7 +39,13 @@ def NAGPUAssignLayouts : Pass<"nagpu-assign-layouts"> {
     them elementwise `accumulator`, one value per query `row`. Products become
     `nagpu.ldmatrix` and `nagpu.mma` (f16, bf16, and f32 with `f32-math=tf32`)
     or `nagpu.fma` (f32). Channels are padded to the depth of a product here,
-    in the tiles only. The query operand stays in registers where they suffice.
+    in the tiles only. A left operand that loops do not change stays in
+    registers where they suffice.
+
+    Vectors that are loaded, a number a token, become the one row of a shared
+    tile, which `nagpu.ldvector` reads as `row` or `column`, whichever the
+    elementwise operations that use them want; what is computed from a vector of
+    columns is computed where it is used.
 
     In a loop over warpgroups (`#gpu.warpgroup<x>`), fragments are those of one
     warpgroup of 4 warps. Its tiles, of f16 or bf16, lie in the panels of the
@@ -205,7 +211,9 @@ def NAGPUOverlapGradients : Pass<"nagpu-overlap-gradients"> {
     is issued behind the first one, and every wait moves to what needs its
     result, with as many groups pending as are younger then: weights are computed
     while the product for their gradients runs, and those gradients while the
-    weights are multiplied. What a wait frees is freed behind it.
+    weights are multiplied. What a wait frees is freed behind it. The weights, of
+    which the product in flight has the registers of its operand, are read from
+    those afterwards.
 
     Example:
 
