@@ -342,7 +342,9 @@ def _per_axis(value: Any, rank: int) -> Any:
     return list(value) if isinstance(value, (tuple, list)) else [value] * rank
 
 
-def _as_schema(arrays: _Arrays, parameters: Tuple[Any, ...]) -> Tuple[Sequence[Any], Optional[float]]:
+def _as_schema(
+    arrays: _Arrays, parameters: Tuple[Any, ...]
+) -> Tuple[Sequence[Any], Optional[float]]:
     """Window, stride, dilation, causal as lists, and the scale, of the types of the operators."""
     window, stride, dilation, causal, scale = parameters
     rank = arrays[0].dim() - 3

@@ -163,6 +163,10 @@ def test_everything(device, dtype, mode):
             return_lse=True, mode=mode, **options,
         )
 
+    if device == "cuda" and dtype == torch.float64:
+        with pytest.raises(na_mlir.CompileError, match="takes element types f32, f16 and bf16"):
+            ours(*leaves)
+        return
     output, lse = ours(*leaves)
     output_grad, lse_grad = random_like(output), random_like(lse, 8)
     torch.autograd.backward([output, lse], [output_grad, lse_grad])
@@ -530,10 +534,10 @@ def test_errors(kind):
     o, lse = na_mlir.neighborhood_attention(q, k, v, 5, return_lse=True)
     good = {"q": q, "k": k, "v": v, "output": o, "lse": lse, "output_grad": np.ones_like(o)}
     cases = [
-        ({"output": o[:, :5]}, ValueError, r"output: shape \(1, 5, 2, 8\) is not that of the output"),
+        ({"output": o[:, :5]}, ValueError, r"output: shape \(1, 5, 2, 8\) is not .* output, \(1, 12"),
         ({"lse": lse[..., None]}, ValueError, r"lse: shape \(1, 12, 2, 1\) .* log-sum-exp"),
         ({"lse": None}, TypeError, "lse: expected an array, not None"),
-        ({"output_grad": o.astype(np.float64)}, TypeError, "output_grad: dtype float64 is not float32"),
+        ({"output_grad": o.astype(np.float64)}, TypeError, "output_grad: dtype float64 is not float"),
         ({"lse_grad": lse[:, 1:]}, ValueError, r"lse_grad: shape \(1, 11, 2\)"),
         ({"k": k[:, 1:]}, ValueError, "k, axis 1: size 11 is not that of q, 12"),
         ({"window": 13}, ValueError, "window, axis 0: 13"),
