@@ -129,12 +129,38 @@ NA_EXPORTED void naOptionsInit(NaOptions *options);
 
 typedef struct NaProgram NaProgram;
 
-/* Both set `*program` on success only. `options` may be null for the defaults.
+/* These set `*program` on success only. `options` may be null for the defaults.
  * A program for a device is loaded there too. Programs for CUDA are kept as
  * files where the environment variable NA_CACHE_DIR names a directory. */
 NA_EXPORTED NaStatus naCompileProblem(const NaProblem *problem,
                                       const NaOptions *options,
                                       NaProgram **program);
+
+/* Flags of naCompileGradients. */
+enum {
+  NA_GRADIENT_LSE = 1,        /* The gradient of the LSE is an input. */
+  NA_GRADIENT_BIAS = 2,       /* That of the bias is an output. */
+  NA_GRADIENT_ADDITIONAL = 4, /* Those of additional keys and values are. */
+  /* The same bits in every run: no sum is made in the order in which threads
+   * happen to run. */
+  NA_GRADIENT_DETERMINISTIC = 8
+};
+
+/* The gradients of a problem. The program's arguments, in this order:
+ *   q, k, v            as of the problem
+ *   o, lse             what the problem's program wrote
+ *   do, dlse           gradients of those, of their shapes and types;
+ *                      dlse if flags have NA_GRADIENT_LSE, and 0 if not
+ *   bias, additional_keys, additional_values      as of the problem
+ *   dq, dk, dv         (output) of the shapes and types of q, k and v
+ *   dbias              (output) if flags have NA_GRADIENT_BIAS
+ *   dadditional_keys, dadditional_values
+ *                      (output) if flags have NA_GRADIENT_ADDITIONAL
+ * `problem->lse` is not looked at: the LSE is always an input. */
+NA_EXPORTED NaStatus naCompileGradients(const NaProblem *problem, int32_t flags,
+                                        const NaOptions *options,
+                                        NaProgram **program);
+
 /* `text` (not null-terminated) is a module as MLIR text or bytecode; `entry` is
  * a function of it, or null for the only public one, or `main`. Its arguments
  * are those of the function, then one output per result; results need static

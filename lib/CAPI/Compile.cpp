@@ -385,8 +385,9 @@ static NaStatus compile(Session &session, Source &source,
   return ok();
 }
 
-NaStatus naCompileProblem(const NaProblem *problem, const NaOptions *options,
-                          NaProgram **program) {
+static NaStatus compileProblem(const NaProblem *problem,
+                               std::optional<int32_t> gradients,
+                               const NaOptions *options, NaProgram **program) {
   if (!problem || !program)
     return makeStatus(NA_INVALID_ARGUMENT,
                       problem ? "program: null" : "problem: null");
@@ -396,10 +397,20 @@ NaStatus naCompileProblem(const NaProblem *problem, const NaOptions *options,
                       "with naProblemInit");
   Session session;
   Source source;
-  NaStatus status = buildProblem(*problem, session.context, source);
+  NaStatus status = buildProblem(*problem, gradients, session.context, source);
   if (status.code != NA_OK)
     return status;
   return compile(session, source, options, program);
+}
+
+NaStatus naCompileProblem(const NaProblem *problem, const NaOptions *options,
+                          NaProgram **program) {
+  return compileProblem(problem, std::nullopt, options, program);
+}
+
+NaStatus naCompileGradients(const NaProblem *problem, int32_t flags,
+                            const NaOptions *options, NaProgram **program) {
+  return compileProblem(problem, flags, options, program);
 }
 
 static NaStatus parse(Session &session, StringRef text, Source &source) {

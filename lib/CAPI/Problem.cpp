@@ -8,6 +8,7 @@
 #include "Program.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Verifier.h"
 #include "na/Dialect/NA/IR/NA.h"
 #include "na/ExecutionEngine/Diagnostics.h"
@@ -111,13 +112,67 @@ static FloatType getFloatType(int32_t code, Builder &builder) {
   }
 }
 
-NaStatus capi::buildProblem(const NaProblem &given, MLIRContext &context,
-                            Source &source) {
+namespace {
+/// The operands of an attention or of its gradients; null where absent.
+struct Operands {
+  Value query, key, value, output, lse, outputGrad, lseGrad, bias;
+  Value additionalKey, additionalValue;
+};
+} // namespace
+
+static Operation *buildGradients(OpBuilder &builder, Location loc,
+                                 const Operands &operands, WindowAttr window,
+                                 FloatAttr scale, int32_t flags) {
+  auto destination = [&](Value operand, bool asked = true) -> Value {
+    if (!operand || !asked)
+      return {};
+    auto type = cast<RankedTensorType>(operand.getType());
+    return tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                   type.getElementType());
+  };
+  bool ofBias = (flags & NA_GRADIENT_BIAS) != 0;
+  bool ofAdditional = (flags & NA_GRADIENT_ADDITIONAL) != 0;
+  Value queryGrad = destination(operands.query);
+  Value keyGrad = destination(operands.key);
+  Value valueGrad = destination(operands.value);
+  Value biasGrad = destination(operands.bias, ofBias);
+  Value additionalKeyGrad = destination(operands.additionalKey, ofAdditional);
+  Value additionalValueGrad =
+      destination(operands.additionalValue, ofAdditional);
+  return AttentionGradOp::create(
+      builder, loc, operands.query, operands.key, operands.value,
+      operands.output, operands.lse, operands.outputGrad, operands.lseGrad,
+      operands.bias, operands.additionalKey, operands.additionalValue,
+      queryGrad, keyGrad, valueGrad, biasGrad, additionalKeyGrad,
+      additionalValueGrad, window, scale,
+      (flags & NA_GRADIENT_DETERMINISTIC) != 0);
+}
+
+/// What is wrong with the flags of gradients; empty if nothing is.
+static std::string findFlagsFault(const NaProblem &problem, int32_t flags) {
+  constexpr int32_t known = NA_GRADIENT_LSE | NA_GRADIENT_BIAS |
+                            NA_GRADIENT_ADDITIONAL | NA_GRADIENT_DETERMINISTIC;
+  if ((flags & ~known) != 0)
+    return llvm::formatv("flags: {0} has bits other than those of NA_GRADIENT_*"
+                         ", {1}",
+                         flags, known);
+  if ((flags & NA_GRADIENT_BIAS) && problem.bias_type == NA_TYPE_NONE)
+    return "flags: NA_GRADIENT_BIAS, but bias_type is NA_TYPE_NONE";
+  if ((flags & NA_GRADIENT_ADDITIONAL) && problem.additional == 0)
+    return "flags: NA_GRADIENT_ADDITIONAL, but additional is 0";
+  return "";
+}
+
+NaStatus capi::buildProblem(const NaProblem &given,
+                            std::optional<int32_t> gradients,
+                            MLIRContext &context, Source &source) {
   NaProblem problem = complete(given);
   std::string fault = findFault(problem);
+  if (fault.empty() && gradients)
+    fault = findFlagsFault(problem, *gradients);
   if (!fault.empty())
     return makeStatus(NA_INVALID_ARGUMENT, fault);
-  context.loadDialect<NADialect, func::FuncDialect>();
+  context.loadDialect<NADialect, func::FuncDialect, tensor::TensorDialect>();
   OpBuilder builder(&context);
   Location loc = builder.getUnknownLoc();
   FloatType type = getFloatType(problem.type, builder);
@@ -132,53 +187,55 @@ NaStatus capi::buildProblem(const NaProblem &given, MLIRContext &context,
                       "bias_type: " + llvm::Twine(problem.bias_type) +
                           " is not NA_TYPE_NONE, NA_TYPE_F32 or `type`");
 
-  SmallVector<Type> types;
-  SmallVector<Location> locations;
-  auto add = [&](const char *name, ArrayRef<int64_t> shape, FloatType element) {
+  source.module = ModuleOp::create(loc);
+  source.entry = "main";
+  ErrorCollector errors(&context);
+  builder.setInsertionPointToStart(source.module->getBody());
+  auto function = func::FuncOp::create(builder, loc, source.entry,
+                                       builder.getFunctionType({}, {}));
+  Block *body = builder.createBlock(&function.getBody());
+  auto add = [&](const char *name, ArrayRef<int64_t> shape,
+                 FloatType element) -> Value {
     source.names.inputs.push_back(name);
-    types.push_back(RankedTensorType::get(shape, element));
-    locations.push_back(NameLoc::get(builder.getStringAttr(name)));
+    return body->addArgument(RankedTensorType::get(shape, element),
+                             NameLoc::get(builder.getStringAttr(name)));
   };
   ArrayRef<int64_t> tokens(problem.tokens, problem.rank);
   auto addHeads = [&](const char *name, ArrayRef<int64_t> length, int64_t heads,
                       int64_t features) {
     SmallVector<int64_t> shape = {problem.batch};
     llvm::append_range(shape, length);
-    shape.push_back(heads);
-    shape.push_back(features);
-    add(name, shape, type);
+    shape.append({heads, features});
+    return add(name, shape, type);
   };
-  addHeads("q", tokens, problem.heads, problem.head_dim);
-  addHeads("k", tokens, problem.kv_heads, problem.head_dim);
-  addHeads("v", tokens, problem.kv_heads, problem.value_dim);
+  Operands operands;
+  operands.query = addHeads("q", tokens, problem.heads, problem.head_dim);
+  operands.key = addHeads("k", tokens, problem.kv_heads, problem.head_dim);
+  operands.value = addHeads("v", tokens, problem.kv_heads, problem.value_dim);
+  if (gradients) {
+    FloatType statistic = type.isF64() ? type : builder.getF32Type();
+    SmallVector<int64_t> rows = {problem.batch};
+    llvm::append_range(rows, tokens);
+    rows.push_back(problem.heads);
+    operands.output = addHeads("o", tokens, problem.heads, problem.value_dim);
+    operands.lse = add("lse", rows, statistic);
+    operands.outputGrad =
+        addHeads("do", tokens, problem.heads, problem.value_dim);
+    if (*gradients & NA_GRADIENT_LSE)
+      operands.lseGrad = add("dlse", rows, statistic);
+  }
   if (biasType) {
     SmallVector<int64_t> shape = {problem.heads};
     for (int axis = 0; axis < problem.rank; ++axis)
       shape.push_back(2 * problem.window[axis] - 1);
-    add("bias", shape, biasType);
+    operands.bias = add("bias", shape, biasType);
   }
   if (problem.additional) {
-    addHeads("additional_keys", problem.additional, problem.kv_heads,
-             problem.head_dim);
-    addHeads("additional_values", problem.additional, problem.kv_heads,
-             problem.value_dim);
+    operands.additionalKey = addHeads("additional_keys", problem.additional,
+                                      problem.kv_heads, problem.head_dim);
+    operands.additionalValue = addHeads("additional_values", problem.additional,
+                                        problem.kv_heads, problem.value_dim);
   }
-  source.names.outputs = {"o", "lse"};
-  source.entry = "main";
-
-  ErrorCollector errors(&context);
-  source.module = ModuleOp::create(loc);
-  builder.setInsertionPointToStart(source.module->getBody());
-  auto function = func::FuncOp::create(
-      builder, loc, source.entry, builder.getFunctionType(types, TypeRange()));
-  Block *body = builder.createBlock(&function.getBody(), {}, types, locations);
-  unsigned next = 3;
-  auto take = [&](bool present) {
-    return present ? Value(body->getArgument(next++)) : Value();
-  };
-  Value bias = take(static_cast<bool>(biasType));
-  Value extraKey = take(problem.additional != 0);
-  Value extraValue = take(problem.additional != 0);
   SmallVector<bool> causal;
   for (int axis = 0; axis < problem.rank; ++axis)
     causal.push_back(problem.causal[axis] != 0);
@@ -189,14 +246,28 @@ NaStatus capi::buildProblem(const NaProblem &given, MLIRContext &context,
                                        ArrayRef<bool>(causal));
   if (!window)
     return makeStatus(NA_INVALID_ARGUMENT, errors.take("invalid window"));
-  auto attention = AttentionOp::create(
-      builder, loc, body->getArgument(0), body->getArgument(1),
-      body->getArgument(2), window, problem.lse != 0, bias, extraKey,
-      extraValue,
-      problem.has_scale ? builder.getF64FloatAttr(problem.scale) : FloatAttr());
-  func::ReturnOp::create(builder, loc, attention->getResults());
+  FloatAttr scale =
+      problem.has_scale ? builder.getF64FloatAttr(problem.scale) : FloatAttr();
+  Operation *op;
+  if (gradients) {
+    op = buildGradients(builder, loc, operands, window, scale, *gradients);
+    source.names.outputs = {"dq", "dk", "dv"};
+    if (*gradients & NA_GRADIENT_BIAS)
+      source.names.outputs.push_back("dbias");
+    if (*gradients & NA_GRADIENT_ADDITIONAL)
+      llvm::append_range(
+          source.names.outputs,
+          ArrayRef<const char *>{"dadditional_keys", "dadditional_values"});
+  } else {
+    op = AttentionOp::create(builder, loc, operands.query, operands.key,
+                             operands.value, window, problem.lse != 0,
+                             operands.bias, operands.additionalKey,
+                             operands.additionalValue, scale);
+    source.names.outputs = {"o", "lse"};
+  }
+  func::ReturnOp::create(builder, loc, op->getResults());
   function.setFunctionType(
-      builder.getFunctionType(types, attention->getResultTypes()));
+      builder.getFunctionType(body->getArgumentTypes(), op->getResultTypes()));
   if (failed(verify(*source.module)))
     return makeStatus(NA_INVALID_ARGUMENT, errors.take("invalid problem"));
   return ok();

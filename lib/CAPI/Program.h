@@ -39,8 +39,10 @@ struct Source {
   HarnessNames names;
 };
 
-/// Checks `problem` and builds its module.
-NaStatus buildProblem(const NaProblem &problem, MLIRContext &context,
+/// Checks `problem` and builds its module: of the attention or, with the
+/// NA_GRADIENT_* flags, of its gradients.
+NaStatus buildProblem(const NaProblem &problem,
+                      std::optional<int32_t> gradients, MLIRContext &context,
                       Source &source);
 
 } // namespace mlir::na::capi

@@ -24,17 +24,20 @@ from ._attention import (
     set_num_threads,
     version,
 )
+from ._gradients import Gradients, neighborhood_attention_backward
 from ._library import CompileError, DeviceError
 
 __all__ = [
     "CompileError",
     "DeviceError",
+    "Gradients",
     "cache_size",
     "clear_cache",
     "explain",
     "get_num_threads",
     "mlir",
     "neighborhood_attention",
+    "neighborhood_attention_backward",
     "ptx",
     "set_num_threads",
     "version",

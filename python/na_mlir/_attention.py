@@ -48,19 +48,21 @@ def _from_dlpack(name: str, value: Any) -> Any:
     return torch.from_dlpack(value)
 
 
-def _import_arrays(values: Tuple[Any, ...]) -> Tuple[Tuple[Any, ...], bool]:
+def _import_arrays(
+    values: Tuple[Any, ...], names: Sequence[str] = _NAMES
+) -> Tuple[Tuple[Any, ...], bool]:
     """The arguments as arrays of one kind, and whether they are tensors of PyTorch."""
     arrays = tuple(
         value
         if value is None or isinstance(value, np.ndarray) or _is_tensor(value)
         else _from_dlpack(name, value)
-        for name, value in zip(_NAMES, values)
+        for name, value in zip(names, values)
     )
-    for name, array in zip(_NAMES[:3], arrays):
+    for name, array in zip(names[:3], arrays):
         if array is None:
             raise TypeError(f"{name}: expected an array, not None")
     tensors = not isinstance(arrays[0], np.ndarray)
-    for name, array in zip(_NAMES, arrays):
+    for name, array in zip(names, arrays):
         if array is not None and isinstance(array, np.ndarray) == tensors:
             kinds = ("a NumPy array", "a PyTorch tensor")
             raise TypeError(f"{name}: is {kinds[not tensors]}, but q is {kinds[tensors]}")
@@ -105,8 +107,8 @@ def neighborhood_attention(
         bias: `[H, 2 * window - 1, ..]` of float32 or the type of q, added to the logits by the
             position of the key relative to the query.
         return_lse: whether to return the natural log-sum-exp of the logits too.
-        deterministic: the same result bit for bit in every run. It always is, so this changes
-            nothing.
+        deterministic: the same result, and the same gradients in PyTorch, bit for bit in every
+            run. The result always is.
         mode: how it is computed: "fused" (memory linear in tokens), "unfused" (the weights in
             memory) or "naive" (the definition).
         f32_math: how products of float32 are computed on a GPU: "ieee", or "tf32" for factors
@@ -127,7 +129,7 @@ def neighborhood_attention(
     if tensors:
         from . import torch as binding
 
-        output, lse = binding._attention(arrays, parameters, mode, f32_math)
+        output, lse = binding._attention(arrays, parameters, mode, f32_math, bool(deterministic))
     else:
         output, lse = _numpy.attention(arrays, parameters, mode, f32_math)
     return (output, lse) if return_lse else output

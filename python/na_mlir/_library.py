@@ -14,6 +14,8 @@ from typing import Dict, Optional, Sequence
 TYPES = {"float64": 1, "float32": 2, "float16": 3, "bfloat16": 4}
 MODES = {"fused": 0, "unfused": 1, "naive": 2}
 F32_MATH = {"ieee": 0, "tf32": 1}
+# Flags of naCompileGradients.
+GRADIENT_LSE, GRADIENT_BIAS, GRADIENT_ADDITIONAL, GRADIENT_DETERMINISTIC = 1, 2, 4, 8
 TEXTS = {
     "source": 0,
     "schedule": 1,
@@ -107,6 +109,10 @@ def _load() -> ctypes.CDLL:
             _Status,
             [POINTER(ProblemStruct), POINTER(OptionsStruct), POINTER(c_void_p)],
         ),
+        "naCompileGradients": (
+            _Status,
+            [POINTER(ProblemStruct), c_int32, POINTER(OptionsStruct), POINTER(c_void_p)],
+        ),
         "naProgramRelease": (None, [c_void_p]),
         "naProgramGetText": (_Status, [c_void_p, c_int32, POINTER(c_char_p)]),
         "naLaunchAddresses": (_Status, [c_void_p, c_void_p, c_int32, c_void_p]),
@@ -142,19 +148,28 @@ def _check(status: _Status, context: str) -> None:
 
 
 class Program:
-    """A compiled program. Any number of threads may launch it."""
+    """A compiled program, of gradients where there are flags for them. Any number of threads may
+    launch it."""
 
-    def __init__(self, problem: ProblemStruct, options: OptionsStruct, context: str):
+    def __init__(
+        self,
+        problem: ProblemStruct,
+        options: OptionsStruct,
+        context: str,
+        gradients: Optional[int] = None,
+    ):
         self._handle = c_void_p()
         self._context = context
         lib = library()
         self._launch = lib.naLaunchAddresses
         self._release = lib.naProgramRelease
         self._texts: Dict[str, str] = {}
-        _check(
-            lib.naCompileProblem(byref(problem), byref(options), byref(self._handle)),
-            context,
-        )
+        handle = byref(self._handle)
+        if gradients is None:
+            status = lib.naCompileProblem(byref(problem), byref(options), handle)
+        else:
+            status = lib.naCompileGradients(byref(problem), gradients, byref(options), handle)
+        _check(status, context)
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None):

@@ -43,6 +43,8 @@ class Problem:
     additional: int
     bias: Optional[str]
     lse: bool
+    # Of the gradients of the problem: flags of the C API.
+    gradients: Optional[int] = None
 
     @property
     def output_shape(self) -> Shape:
@@ -83,7 +85,8 @@ class Problem:
         dims = f"{self.head_dim}"
         if self.value_dim != self.head_dim:
             dims += f", values {self.value_dim}"
-        text = (
+        text = "" if self.gradients is None else "gradients of "
+        text += (
             f"neighborhood attention, tokens {_times(self.tokens)}, window {_times(self.window)}"
         )
         if any(size != 1 for size in self.stride):

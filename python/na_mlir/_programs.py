@@ -59,7 +59,9 @@ def get_program(problem: Problem, target: Target) -> _library.Program:
     with mine:
         program = _programs.get(key)
         if program is None:
-            program = _library.Program(problem.struct(), target.struct(), f" [{problem}]")
+            program = _library.Program(
+                problem.struct(), target.struct(), f" [{problem}]", problem.gradients
+            )
             _programs[key] = program
     with _lock:
         _building.pop(key, None)

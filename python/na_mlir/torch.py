@@ -3,8 +3,8 @@
 """The PyTorch operator, NATTEN's functions and modules.
 
 `torch.ops.na_mlir.attention` works under torch.compile(fullgraph=True) and on tensors of the CPU
-and of CUDA devices, there on the current stream. It has no gradient yet: backward raises
-NotImplementedError.
+and of CUDA devices, there on the current stream. Output and log-sum-exp are differentiable once, by
+`torch.ops.na_mlir.attention_backward`; a backward of the backward raises NotImplementedError.
 
 Under CUDA graph capture, call once with the same problem before: loading a kernel cannot be
 captured.
@@ -17,6 +17,8 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 import torch
 from torch import Tensor, nn
 
+from ._gradients import ARRAYS as GRADIENT_ARRAYS
+from ._gradients import ATTENTION_ARRAYS, find_results, gradient_problem, list_inputs
 from ._library import Program
 from ._problem import Problem, Spec, make_problem
 from ._programs import Target, get_program
@@ -51,9 +53,8 @@ def _describe(tensor: Optional[Tensor]) -> Optional[Spec]:
     return Spec(tuple(tensor.shape), dtype)
 
 
-def _check_tensors(arrays: _Arrays) -> None:
+def _check_tensors(arrays: _Arrays, names: Sequence[str] = ATTENTION_ARRAYS) -> None:
     q = arrays[0]
-    names = ("q", "k", "v", "additional_keys", "additional_values", "bias")
     for name, tensor in zip(names, arrays):
         if tensor is None:
             continue
@@ -104,7 +105,7 @@ torch.library.define(
     "na_mlir::attention",
     "(Tensor q, Tensor k, Tensor v, Tensor? additional_keys, Tensor? additional_values, "
     "Tensor? bias, int[] window, int[] stride, int[] dilation, bool[] causal, float? scale, "
-    "bool lse, str mode, str f32_math) -> (Tensor, Tensor)",
+    "bool lse, str mode, str f32_math, bool deterministic=False) -> (Tensor, Tensor)",
 )
 
 
@@ -123,7 +124,10 @@ def _run(
     lse: bool,
     mode: str,
     f32_math: str,
+    deterministic: bool = False,
 ) -> Tuple[Tensor, Tensor]:
+    # Of the gradients only: the attention itself always is deterministic.
+    del deterministic
     arrays = (q, k, v, additional_keys, additional_values, bias)
     parameters = (tuple(window), tuple(stride), tuple(dilation), tuple(causal), scale, lse)
     key = (
@@ -164,7 +168,7 @@ torch.library.impl("na_mlir::attention", ("cpu", "cuda"), _run)
 @torch.library.register_fake("na_mlir::attention")
 def _fake(
     q, k, v, additional_keys, additional_values, bias, window, stride, dilation, causal, scale, lse,
-    mode, f32_math,
+    mode, f32_math, deterministic=False,
 ):
     arrays = (q, k, v, additional_keys, additional_values, bias)
     if all(type(size) is int for t in arrays if t is not None for size in t.shape):
@@ -175,18 +179,146 @@ def _fake(
     return output, q.new_empty(q.shape[:-1] if lse else (0,), dtype=lse_type)
 
 
-def _backward(context: Any, *gradients: Optional[Tensor]) -> Any:
-    raise NotImplementedError(
-        "na_mlir: neighborhood attention has no gradient yet; call it under torch.no_grad(), or "
-        "detach its arguments"
+# ===-----------------------------------------------------------------------------------------===
+# Its gradients
+# ===-----------------------------------------------------------------------------------------===
+
+# What is not asked for is empty.
+torch.library.define(
+    "na_mlir::attention_backward",
+    "(Tensor q, Tensor k, Tensor v, Tensor? additional_keys, Tensor? additional_values, "
+    "Tensor? bias, Tensor output, Tensor lse, Tensor output_grad, Tensor? lse_grad, int[] window, "
+    "int[] stride, int[] dilation, bool[] causal, float? scale, bool additional, bool bias_grad, "
+    "bool deterministic, str mode, str f32_math) "
+    "-> (Tensor, Tensor, Tensor, Tensor, Tensor, Tensor)",
+)
+
+
+def _make_gradients(
+    arrays: _Arrays, parameters: Tuple[Any, ...], flags: Tuple[bool, bool, bool]
+) -> Problem:
+    _check_tensors(arrays, GRADIENT_ARRAYS)
+    return gradient_problem(tuple(map(_describe, arrays)), parameters, *flags)
+
+
+def _run_backward(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    additional_keys: Optional[Tensor],
+    additional_values: Optional[Tensor],
+    bias: Optional[Tensor],
+    output: Tensor,
+    lse: Tensor,
+    output_grad: Tensor,
+    lse_grad: Optional[Tensor],
+    window: Sequence[int],
+    stride: Sequence[int],
+    dilation: Sequence[int],
+    causal: Sequence[bool],
+    scale: Optional[float],
+    additional: bool,
+    bias_grad: bool,
+    deterministic: bool,
+    mode: str,
+    f32_math: str,
+) -> Tuple[Tensor, ...]:
+    arrays = (
+        q, k, v, additional_keys, additional_values, bias, output, lse, output_grad, lse_grad,
+    )
+    parameters = (tuple(window), tuple(stride), tuple(dilation), tuple(causal), scale)
+    deterministic = deterministic or torch.are_deterministic_algorithms_enabled()
+    flags = (additional, bias_grad, deterministic)
+    key = (
+        tuple(t if t is None else (t.shape, t.dtype, t.device) for t in arrays),
+        parameters,
+        flags,
+        mode,
+        f32_math,
+    )
+    plan = _plans.get(key)
+    if plan is None:
+        problem = _make_gradients(arrays, parameters, flags)
+        target = _target(q, mode, f32_math)
+        plan = _plans[key] = problem, get_program(problem, target) if problem.batch else None
+    problem, program = plan
+    results = _new_gradients(arrays, additional, bias_grad)
+    if program is None:
+        return tuple(result.zero_() for result in results)
+    # Copies live until the launch is enqueued; their memory is the stream's.
+    used = [_usable(tensor) for tensor in list_inputs(problem, arrays)]
+    used += find_results(problem, results)
+    stream = torch.cuda.current_stream(q.device).cuda_stream if q.is_cuda else None
+    program.launch([tensor.data_ptr() for tensor in used], stream)
+    return results
+
+
+def _new_gradients(arrays: _Arrays, additional: bool, bias_grad: bool) -> Tuple[Tensor, ...]:
+    """Row-major, as q, k, v, additional keys and values, bias; those not asked for are empty."""
+    asked = (True, True, True, additional, additional, bias_grad)
+    q = arrays[0]
+    return tuple(
+        t.new_empty(t.shape) if wanted and t is not None else q.new_empty((0,))
+        for t, wanted in zip(arrays, asked)
     )
 
 
-def _setup_context(ctx: Any, inputs: Tuple[Any, ...], output: Any) -> None:
-    """Nothing is kept for a backward that does not exist."""
+torch.library.impl("na_mlir::attention_backward", ("cpu", "cuda"), _run_backward)
+
+
+@torch.library.register_fake("na_mlir::attention_backward")
+def _fake_backward(
+    q, k, v, additional_keys, additional_values, bias, output, lse, output_grad, lse_grad, window,
+    stride, dilation, causal, scale, additional, bias_grad, deterministic, mode, f32_math,
+):
+    arrays = (
+        q, k, v, additional_keys, additional_values, bias, output, lse, output_grad, lse_grad,
+    )
+    if all(type(size) is int for t in arrays if t is not None for size in t.shape):
+        # Dynamic sizes are checked when they are known.
+        parameters = (tuple(window), tuple(stride), tuple(dilation), tuple(causal), scale)
+        _make_gradients(arrays, parameters, (additional, bias_grad, deterministic))
+    return _new_gradients(arrays, additional, bias_grad)
+
+
+def _setup_context(ctx: Any, inputs: Tuple[Any, ...], output: Tuple[Tensor, Tensor]) -> None:
+    ctx.set_materialize_grads(False)
+    ctx.save_for_backward(*inputs[:6], *output)
+    ctx.parameters = inputs[6:]
+
+
+def _backward(
+    ctx: Any, output_grad: Optional[Tensor], lse_grad: Optional[Tensor]
+) -> Tuple[Optional[Tensor], ...]:
+    *arrays, output, lse = ctx.saved_tensors
+    *parameters, with_lse, mode, f32_math, deterministic = ctx.parameters
+    needed = ctx.needs_input_grad
+    if not with_lse:
+        # Of a call of the operator itself: functions here ask for it where gradients are wanted.
+        lse_grad = None
+        _, lse = torch.ops.na_mlir.attention(*arrays, *parameters, True, mode, f32_math)
+    if output_grad is None:
+        output_grad = torch.zeros_like(output)
+    gradients = torch.ops.na_mlir.attention_backward(
+        *arrays, output, lse, output_grad, lse_grad, *parameters, needed[3] or needed[4], needed[5],
+        deterministic, mode, f32_math,
+    )
+    # An argument that has its default value may be missing from `needed`.
+    others = (None,) * (len(needed) - len(gradients))
+    return tuple(g if need else None for g, need in zip(gradients, needed)) + others
 
 
 torch.library.register_autograd("na_mlir::attention", _backward, setup_context=_setup_context)
+
+
+def _no_second_backward(ctx: Any, *gradients: Optional[Tensor]) -> Any:
+    raise NotImplementedError(
+        "na_mlir: gradients of neighborhood attention have no gradients themselves; call backward "
+        "without create_graph=True"
+    )
+
+
+torch.library.register_autograd("na_mlir::attention_backward", _no_second_backward)
 
 
 def _cast_for_autocast(arrays: _Arrays) -> _Arrays:
@@ -210,24 +342,53 @@ def _per_axis(value: Any, rank: int) -> Any:
     return list(value) if isinstance(value, (tuple, list)) else [value] * rank
 
 
-def _attention(
-    arrays: _Arrays, parameters: Tuple[Any, ...], mode: str, f32_math: str
-) -> Tuple[Tensor, Tensor]:
-    _check_tensors(arrays)
-    arrays = _cast_for_autocast(arrays)
-    window, stride, dilation, causal, scale, lse = parameters
-    q = arrays[0]
-    rank = q.dim() - 3
+def _as_schema(
+    arrays: _Arrays, parameters: Tuple[Any, ...]
+) -> Tuple[Sequence[Any], Optional[float]]:
+    """Window, stride, dilation, causal as lists, and the scale, of the types of the operators."""
+    window, stride, dilation, causal, scale = parameters
+    rank = arrays[0].dim() - 3
     lists = [_per_axis(value, max(rank, 1)) for value in (window, stride, dilation, causal)]
     kinds = (int, int, int, bool)
     if any(type(entry) is not kind for entries, kind in zip(lists, kinds) for entry in entries) or (
         scale is not None and type(scale) is not float
     ):
-        # The operator's schema would refuse or convert these less readably.
-        problem = _make(arrays, parameters)
+        # The operators' schemas would refuse or convert these less readably.
+        problem = _make(arrays, (*parameters, False))
         lists = [problem.window, problem.stride, problem.dilation, problem.causal]
         scale = problem.scale
-    return torch.ops.na_mlir.attention(*arrays, *lists, scale, lse, mode, f32_math)
+    return lists, scale
+
+
+def _attention(
+    arrays: _Arrays,
+    parameters: Tuple[Any, ...],
+    mode: str,
+    f32_math: str,
+    deterministic: bool = False,
+) -> Tuple[Tensor, Tensor]:
+    _check_tensors(arrays)
+    arrays = _cast_for_autocast(arrays)
+    *others, lse = parameters
+    lists, scale = _as_schema(arrays, tuple(others))
+    if not lse and torch.is_grad_enabled():
+        # The backward reads it.
+        lse = any(t is not None and t.requires_grad for t in arrays)
+    return torch.ops.na_mlir.attention(
+        *arrays, *lists, scale, lse, mode, f32_math, deterministic
+    )
+
+
+def _attention_backward(
+    arrays: _Arrays, parameters: Tuple[Any, ...], mode: str, f32_math: str, deterministic: bool
+) -> Tuple[Tensor, ...]:
+    """`arrays` as _gradients.ARRAYS; all gradients that there are."""
+    _check_tensors(arrays, GRADIENT_ARRAYS)
+    lists, scale = _as_schema(arrays[:6], parameters)
+    return torch.ops.na_mlir.attention_backward(
+        *arrays, *lists, scale, arrays[3] is not None, arrays[5] is not None, deterministic, mode,
+        f32_math,
+    )
 
 
 # ===-----------------------------------------------------------------------------------------===

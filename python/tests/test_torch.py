@@ -155,16 +155,6 @@ def test_autocast(device):
     assert torch.equal(o, na_mlir.neighborhood_attention(*half, 5))
 
 
-def test_backward_says_that_there_is_none(device):
-    q, k, v = tensors(device, (12,))
-    q.requires_grad_()
-    o = na_mlir.neighborhood_attention(q, k, v, 5)
-    with pytest.raises(NotImplementedError, match="no gradient yet"):
-        o.sum().backward()
-    with torch.no_grad():
-        assert torch.equal(na_mlir.neighborhood_attention(q, k, v, 5), o)
-
-
 def test_errors():
     q, k, v = tensors("cpu", (12,))
     cases = [
