@@ -47,8 +47,10 @@ LogicalResult LayoutAssigner::convertGeneric(linalg::GenericOp op) {
   });
   if (result.wasInterrupted())
     return op.emitError("nagpu-assign-layouts: body reads a whole tile");
-  // What columns share is computed where it is used: it is many registers.
-  if (op.getNumLoops() == 1 && getVectorRole(op.getResult(0)) == Role::Column)
+  // What columns share is computed where it is used: it is many registers. A
+  // warpgroup has them, and would wait for it behind its products.
+  if (!warpgroups && op.getNumLoops() == 1 &&
+      getVectorRole(op.getResult(0)) == Role::Column)
     return success();
   return op.getNumReductionLoops() == 0 ? convertElementwise(op)
                                         : convertReduction(op);

@@ -118,31 +118,6 @@ static Operation *findFirstUser(WgmmaWaitOp wait) {
   return first;
 }
 
-/// What is computed behind a product from the values of its left operand reads
-/// them from there, which takes half of the registers while it is in flight.
-static void reuseOperands(Product &product) {
-  for (Operation *op : product.issue) {
-    auto fence = dyn_cast<WgmmaFenceOp>(op);
-    if (!fence)
-      continue;
-    for (Value value : fence.getValues()) {
-      auto convert = value.getDefiningOp<ConvertOp>();
-      if (!convert || convert->getBlock() != op->getBlock())
-        continue;
-      Value wide = convert.getSource();
-      for (OpOperand &use : llvm::make_early_inc_range(wide.getUses())) {
-        Operation *user = use.getOwner();
-        if (!isa<MapOp>(user) || user->getBlock() != op->getBlock() ||
-            user->isBeforeInBlock(op))
-          continue;
-        OpBuilder builder(user);
-        use.set(ConvertOp::create(builder, user->getLoc(), wide.getType(),
-                                  convert.getResult()));
-      }
-    }
-  }
-}
-
 static void overlap(Block &block) {
   SmallVector<Product> products = collectProducts(block);
   SmallVector<size_t> scores;
@@ -165,8 +140,6 @@ static void overlap(Block &block) {
       at = op;
     }
   }
-  for (Product &product : products)
-    reuseOperands(product);
   // A group may be waited for while younger ones are in flight.
   Builder builder(block.getParent()->getContext());
   for (Product &product : products) {

@@ -211,9 +211,7 @@ def NAGPUOverlapGradients : Pass<"nagpu-overlap-gradients"> {
     is issued behind the first one, and every wait moves to what needs its
     result, with as many groups pending as are younger then: weights are computed
     while the product for their gradients runs, and those gradients while the
-    weights are multiplied. What a wait frees is freed behind it. The weights, of
-    which the product in flight has the registers of its operand, are read from
-    those afterwards.
+    weights are multiplied. What a wait frees is freed behind it.
 
     Example:
 
