@@ -43,7 +43,7 @@ conformance_tests() {
     tee "$reports/conformance.log"
 }
 gradient_tests() {
-  local size=(--sample=40 --sweep=40 --limit=0.3 --opt-level=1)
+  local size=(--sample=30 --sweep=30 --limit=0.2 --opt-level=0)
   [[ $full == no ]] || size=(--full --sweep=500)
   "$VENV/bin/python3" test/conformance/run.py --backward "${size[@]}" \
     --jobs "$JOBS" --na-run "$BUILD/bin/na-run" \
