@@ -42,6 +42,13 @@ conformance_tests() {
     --na-run "$BUILD/bin/na-run" --keep "$reports/conformance-failed" 2>&1 |
     tee "$reports/conformance.log"
 }
+gradient_tests() {
+  local size=(--sample=30 --sweep=30 --limit=0.2 --opt-level=0)
+  [[ $full == no ]] || size=(--full --sweep=500)
+  "$VENV/bin/python3" test/conformance/run.py --backward "${size[@]}" \
+    --jobs "$JOBS" --na-run "$BUILD/bin/na-run" \
+    --keep "$reports/gradients-failed" 2>&1 | tee "$reports/gradients.log"
+}
 python_tests() {
   env PYTHONPATH="$ROOT/python" NA_MLIR_LIBRARY="$BUILD/lib/libNAMLIRC.so" \
     "$VENV/bin/python3" -m pytest -q --junit-xml "$reports/python.xml" "$@"
@@ -69,6 +76,7 @@ mkdir -p "$reports"
 run_step "unit tests" unit_tests
 run_step "lit tests" lit_tests
 run_step "conformance tests" conformance_tests
+run_step "conformance tests of gradients" gradient_tests
 python_files=(python/tests)
 "$VENV/bin/python3" -c 'import torch' 2>/dev/null || {
   say "PyTorch tests left out: build/venv has no torch"
@@ -92,7 +100,8 @@ for name in ${failed_steps[@]+"${failed_steps[@]}"}; do
 done
 rc=0
 "$VENV/bin/python3" scripts/count_results.py "$reports/unit.xml" \
-  "$reports/lit.xml" "$reports/conformance.log" "$reports/python.xml" \
+  "$reports/lit.xml" "$reports/conformance.log" "$reports/gradients.log" \
+  "$reports/python.xml" \
   "$reports/wheel.log" \
   ${ptxas_reports[@]+"${ptxas_reports[@]}"} "$reports/portable.log" \
   "$reports/fuzz.log" || rc=1

@@ -69,6 +69,15 @@ Comparison mlir::na::compare(const HostTensor &out, const HostTensor &reference,
     rowSize = 1;
   double wholeError = 0, wholeNorm = 0;
   bool withinLimit = true;
+  double leastNorm = 0;
+  if (tolerance.gradient && count > 0) {
+    double sum = 0;
+    for (int64_t i = 0; i < count; ++i)
+      if (double ref = reference.get(i); std::isfinite(ref))
+        sum += ref * ref;
+    leastNorm = std::sqrt(sum * static_cast<double>(rowSize) /
+                          static_cast<double>(count));
+  }
   for (int64_t row = 0; row < count; row += rowSize) {
     double rowError = 0, rowNorm = 0;
     for (int64_t i = row; i < row + rowSize; ++i) {
@@ -90,7 +99,8 @@ Comparison mlir::na::compare(const HostTensor &out, const HostTensor &reference,
     wholeNorm += rowNorm;
     double error = tolerance.absolute
                        ? std::sqrt(rowError)
-                       : ratio(std::sqrt(rowError), std::sqrt(rowNorm));
+                       : ratio(std::sqrt(rowError),
+                               std::max(std::sqrt(rowNorm), leastNorm));
     if (error > result.worstRow) {
       result.worstRow = error;
       result.worstRowIndex = row;

@@ -57,10 +57,16 @@ MemRefType getCarrier(Type type) {
   return MemRefType::get({}, element);
 }
 
+bool makesGradients(Operation *op) {
+  return isa_and_nonnull<AttentionGradOp, AttentionDQOp, AttentionDKVOp,
+                         AttentionDBiasOp, AttentionDAdditionalOp, QKGradOp,
+                         AVGradOp, MergeGradOp>(op);
+}
+
 /// Whether `value` is only written, as a destination of na operations, and
-/// whether it holds log-sum-exps.
+/// whether it holds log-sum-exps or gradients.
 struct ArgumentUse {
-  bool destination = false, lse = false;
+  bool destination = false, lse = false, gradient = false;
   explicit ArgumentUse(Value value) {
     destination = isa<MemRefType>(value.getType()) && !value.use_empty();
     for (OpOperand &use : value.getUses()) {
@@ -71,8 +77,10 @@ struct ArgumentUse {
         lse |= attention.getLse() == value;
       if (auto merge = dyn_cast<MergeOp>(use.getOwner()))
         lse |= merge.getLse() == value;
+      gradient |= makesGradients(use.getOwner());
     }
     lse &= destination;
+    gradient &= destination;
   }
 };
 
@@ -181,10 +189,11 @@ llvm::Expected<Harness> Harness::create(ModuleOp module, StringRef entryName,
     if (isa<MemRefType>(argument.getType()))
       harness.outputs.push_back({name, element,
                                  SmallVector<int64_t>(type.getShape()), index,
-                                 use.lse});
+                                 use.lse, use.gradient});
   }
 
-  // The return of the entry, to tell log-sum-exps from other results.
+  // The return of the entry, to tell log-sum-exps and gradients from other
+  // results.
   auto returnOp =
       dyn_cast<func::ReturnOp>(entry.getBody().back().getTerminator());
   SmallVector<MemRefType> resultTypes;
@@ -200,10 +209,13 @@ llvm::Expected<Harness> Harness::create(ModuleOp module, StringRef entryName,
           "' is a scalar, which a program on a GPU cannot return; return a "
           "tensor");
     resultTypes.push_back(type);
-    bool isLse = returnOp && isLseResult(returnOp.getOperand(index));
-    harness.outputs.push_back(
-        {name, *mlir::na::getElementType(type.getElementType()),
-         SmallVector<int64_t>(type.getShape()), std::nullopt, isLse});
+    Value returned = returnOp ? returnOp.getOperand(index) : Value();
+    bool isLse = returned && isLseResult(returned);
+    bool isGradient = returned && makesGradients(returned.getDefiningOp());
+    harness.outputs.push_back({name,
+                               *mlir::na::getElementType(type.getElementType()),
+                               SmallVector<int64_t>(type.getShape()),
+                               std::nullopt, isLse, isGradient});
     if (type.hasStaticShape())
       argumentTypes.push_back(type);
     else

@@ -90,7 +90,7 @@ class Job:
         return (
             bool(self.target)
             and self.pipeline != "fused"
-            and 4 * problem.pairs() > HEAVY_BYTES
+            and (12 if problem.backward else 4) * problem.pairs() > HEAVY_BYTES
         )
 
 
@@ -123,6 +123,8 @@ class Settings:
     chunk: float = 6
     # No process starts after this time, by time.monotonic().
     deadline: Optional[float] = None
+    # Where inputs and outputs go; None for where temporary files do.
+    scratch: Optional[str] = None
 
 
 @dataclasses.dataclass
@@ -250,7 +252,9 @@ def _read_outputs(problem, files):
 def _run_chunk(settings, tests):
     """Runs some tests in one process of na-run."""
     failures, times, said = [], [], []
-    with tempfile.TemporaryDirectory(prefix="na-conformance-") as folder:
+    with tempfile.TemporaryDirectory(
+        prefix="na-conformance-", dir=settings.scratch
+    ) as folder:
         jobs, arguments, files = [], [], []
         folders = {}
         for test in tests:

@@ -70,6 +70,11 @@ class Problem:
     dtype: str = "f32"
     lse: bool = True
     dynamic: bool = False
+    # The gradients, of the output and, with `lse_grad`, of the LSE too.
+    backward: bool = False
+    lse_grad: bool = False
+    # The output and the LSE of a backward are the reference's, as inputs.
+    reads_output: bool = False
 
     def __post_init__(self):
         rank = len(self.shape)
@@ -114,7 +119,9 @@ class Problem:
 
     def work(self):
         """Multiply-adds, at most."""
-        return self.pairs() * (self.head_dim + self.value_dim)
+        # Two products of the forward and five of the backward.
+        products = 3.5 if self.backward else 1
+        return int(products * self.pairs() * (self.head_dim + self.value_dim))
 
     def mask(self):
         """Which key (column) each query (row) sees, over flat tokens."""
@@ -141,9 +148,21 @@ class Problem:
             extra = (self.batch, self.extra_kv, self.kv_heads)
             types["ek"] = ((*extra, self.head_dim), self.dtype)
             types["ev"] = ((*extra, self.value_dim), self.dtype)
+        if self.backward:
+            rows = (self.batch, *self.shape, self.heads)
+            types["do"] = ((*rows, self.value_dim), self.dtype)
+            if self.lse_grad:
+                types["dlse"] = (rows, self.lse_dtype)
+            if self.reads_output:
+                types["o"] = ((*rows, self.value_dim), self.dtype)
+                types["lse"] = (rows, self.lse_dtype)
         return types
 
     def output_types(self):
+        if self.backward:
+            inputs = self.input_types()
+            names = [n for n in ("q", "k", "v", "bias", "ek", "ev") if n in inputs]
+            return {"d" + name: inputs[name] for name in names}
         rows = (self.batch, *self.shape, self.heads)
         types = {"o": ((*rows, self.value_dim), self.dtype)}
         if self.lse:
@@ -182,7 +201,9 @@ class Problem:
         flag("dtype", "f32" if self.dtype == "tf32" else self.dtype, "f32")
         if self.dtype == "tf32":
             flags.append("--tf32")
-        if not self.lse:
+        if self.backward:
+            flags.append("--backward")
+        elif not self.lse:
             flags.append("--lse=false")
         if self.dynamic:
             flags.append("--dynamic")
@@ -201,6 +222,7 @@ def eighths(rng, shape, low=-3, high=3):
 def random_inputs(problem, rng):
     """Inputs for a comparison within the tolerances."""
     values = {}
+    problem = problem.replace(reads_output=False)
     for name, (shape, _) in problem.input_types().items():
         if name in ("v", "ev") and problem.value_dim < 8:
             # Rows of few channels could cancel to almost nothing, and their
@@ -216,6 +238,29 @@ def random_inputs(problem, rng):
             # not a power of two.
             values[name] = eighths(rng, shape, -1.75, 1.75)
     return values
+
+
+def inverse_windows(problem):
+    """For each axis and key coordinate, the query coordinates that see it."""
+    inverse = []
+    for axis in problem.axes():
+        queries = [[] for _ in range(axis[0])]
+        for query, seen in enumerate(visible(*axis)):
+            for key in seen:
+                queries[key].append(query)
+        inverse.append(queries)
+    return inverse
+
+
+def seeing(problem, inverse, keys):
+    """The queries that see one of these keys, all as flat indices."""
+    found = []
+    for key in keys:
+        coordinates = np.unravel_index(key, problem.shape)
+        lists = [queries[c] for queries, c in zip(inverse, coordinates)]
+        grid = np.meshgrid(*lists, indexing="ij")
+        found.append(np.ravel_multi_index([g.ravel() for g in grid], problem.shape))
+    return np.unique(np.concatenate(found))
 
 
 def pick_rows(problem, rng, count):
@@ -252,7 +297,7 @@ class Data:
         self.release()
 
     def release(self):
-        self._values = self._expected = None
+        self._values = self._expected = self._backward = None
         self.paths = None
 
     def rng(self, purpose):
@@ -262,13 +307,27 @@ class Data:
         """The inputs, rounded to their types."""
         if self._values is None:
             made = self.make(self.problem, self.rng(0))
-            types = self.problem.input_types()
+            if self.problem.backward:
+                self._keep_active(made)
+            types = self.problem.replace(reads_output=False).input_types()
             assert made.keys() == types.keys()
             for name, (shape, dtype) in types.items():
                 assert made[name].shape == shape, name
                 made[name] = rounded(made[name], dtype)
             self._values = made
+            if self.problem.reads_output:
+                self._add_output()
         return self._values
+
+    def _add_output(self):
+        """Adds the output and the LSE to the inputs, rounded like those."""
+        problem = self.problem
+        forward = {n: x for n, x in self._values.items() if n[:2] not in ("do", "dl")}
+        self._exact_output, lse = reference.attention(
+            **forward, **problem.windows, scale=problem.scale
+        )
+        self._values["o"] = rounded(self._exact_output, problem.dtype)
+        self._values["lse"] = rounded(lse, problem.lse_dtype)
 
     def write(self, folder):
         """Writes the inputs once; returns their files."""
@@ -294,6 +353,76 @@ class Data:
         cost *= problem.head_dim + problem.value_dim
         count = max(8, min(self.ROWS, self.MOST_WORK // (4 * cost)))
         return pick_rows(problem, self.rng(1), count)
+
+    def backward_rows(self):
+        """(active, queries, keys) of a backward, each None for all.
+
+        The sums are over the `active` queries; dq is compared at `queries`, the
+        other gradients at `keys`. Of a large problem these are some keys and all
+        queries that see them. Where that is still too much, or where a gradient
+        is a sum over all queries, the output's gradient is 0 except at some
+        queries, and all of each gradient is compared.
+        """
+        if self._backward is None:
+            problem = self.problem
+            active = self.rows()
+            self._backward = active, None, None
+            # About as many queries see a key as a query sees keys.
+            most = 2 * min(
+                self.MOST_GROUPS,
+                self.MOST_WORK * problem.tokens / max(problem.work(), 1),
+            )
+            if (
+                active is not None
+                and not problem.bias
+                and not problem.extra_kv
+                and np.prod(problem.window) <= most
+            ):
+                inverse = inverse_windows(problem)
+                keys = pick_rows(problem, self.rng(2), 8)
+                for count in (len(keys), 4, 1):
+                    keys = self.rng(3).permutation(keys)[:count]
+                    queries = seeing(problem, inverse, keys)
+                    work = problem.work() * len(queries) / problem.tokens
+                    if len(queries) <= self.MOST_GROUPS and work <= self.MOST_WORK:
+                        self._backward = queries, queries, np.sort(keys)
+                        break
+        return self._backward
+
+    def _keep_active(self, made):
+        active, queries, _ = self.backward_rows()
+        if active is None or queries is not None:
+            return
+        for name in ("do", "dlse"):
+            if name not in made:
+                continue
+            # Larger, since the weights of large windows are small and f16 has
+            # few bits for gradients that are.
+            flat = 16 * made[name].reshape(
+                made[name].shape[0],
+                self.problem.tokens,
+                *made[name].shape[1 + len(self.problem.shape) :],
+            )
+            kept = np.zeros_like(flat)
+            kept[:, active] = flat[:, active]
+            made[name] = kept.reshape(made[name].shape)
+
+    def expected_gradients(self):
+        """The gradients by name; see backward_rows."""
+        if self._expected is None:
+            values = dict(self.values())
+            if self.problem.reads_output:
+                # The rounding of the output acts as a gradient of the LSE does.
+                error = values.pop("o") - self._exact_output
+                del values["lse"]
+                values["dlse"] = values.get("dlse", 0) - (error * values["do"]).sum(-1)
+            self._expected = reference.attention_grad(
+                **values,
+                **self.problem.windows,
+                scale=self.problem.scale,
+                rows=self.backward_rows()[0],
+            )
+        return self._expected
 
     def expected(self):
         """(rows, {"o": .., "lse": ..}); X.. is one axis of rows if there are."""
@@ -332,12 +461,15 @@ def compare(got, want, name, dtype):
             f"lse: off by {error[worst]:.2e} (limit {limit[worst]:.0e}) at "
             f"{list(map(int, worst))}: {got[worst]!r} instead of {want[worst]!r}"
         )
-    whole, worst_row = reference.relative_errors(got, want)
+    gradient = name.startswith("d")
+    whole, worst_row = reference.relative_errors(got, want, gradient)
     whole_limit, row_limit = reference.TOLERANCES[dtype]
     if whole <= whole_limit and worst_row <= row_limit:
         return None
     error = np.linalg.norm(got - want, axis=-1)
     norm = np.linalg.norm(want, axis=-1)
+    if gradient:
+        norm = np.maximum(norm, np.sqrt(np.mean(norm**2)))
     ratio = error / np.where(norm > 0, norm, 1)
     worst = np.unravel_index(np.argmax(ratio), ratio.shape)
     wrong = int((ratio > row_limit).sum())
@@ -348,8 +480,28 @@ def compare(got, want, name, dtype):
     )
 
 
+def check_gradients(data, outputs):
+    """None, or how the gradients differ from the reference."""
+    problem = data.problem
+    expected = data.expected_gradients()
+    _, queries, keys = data.backward_rows()
+    messages = []
+    for name, got in outputs.items():
+        want = expected[name]
+        rows = queries if name == "dq" else keys
+        # Rows that are not compared must be written all the same.
+        if rows is not None and np.isfinite(got).all():
+            got, want = (at_rows(x, len(problem.shape), rows) for x in (got, want))
+        message = compare(got, want, name, problem.dtype)
+        if message:
+            messages.append(message)
+    return "; ".join(messages) or None
+
+
 def check_reference(data, outputs):
     """None, or how the outputs differ from the reference."""
+    if data.problem.backward:
+        return check_gradients(data, outputs)
     rows, expected = data.expected()
     problem = data.problem
     for name, got in outputs.items():
@@ -389,4 +541,15 @@ def read_problems():
 def with_dtype(problem, dtype):
     """The problem in another type; a bias is f64 where the inputs are."""
     bias = problem.bias and ("f64" if dtype == "f64" else problem.bias)
-    return problem.replace(dtype=dtype, bias=bias)
+    return with_known_output(problem.replace(dtype=dtype, bias=bias))
+
+
+def with_known_output(problem):
+    """The problem, with its output as an input where that decides the gradients.
+
+    Of weights near 0 and 1, gradients are small differences, which the rounding
+    of the output to 16 bits alone exceeds, however exact the rest is.
+    """
+    peaked = abs(problem.scale or 0) * problem.head_dim**0.5 > 2
+    narrow = problem.dtype in ("f16", "bf16")
+    return problem.replace(reads_output=problem.backward and narrow and peaked)

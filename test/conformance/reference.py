@@ -223,11 +223,14 @@ def attention_grad(
     ek=None,
     ev=None,
     dlse=None,
+    rows=None,
 ):
     """Returns the gradients of sum(output * do) + sum(lse * dlse), by name.
 
     These are dq, dk, dv, with `bias` dbias, with `ek` dek and dev. They come from
     the softmax itself, not from an output or an LSE of whoever is tested.
+    With `rows`, a list of flat query indices, the sums are over these queries
+    only, and the cost depends on them alone.
     """
     windows = _Windows(q.shape[1:-2], window, stride, dilation, causal)
     scale = _default_scale(scale, q)
@@ -243,7 +246,7 @@ def attention_grad(
     dlseh = _heads_first(dlseh)
     dqh, dkh, dvh = np.zeros_like(qh), np.zeros_like(kh), np.zeros_like(vh)
     dbias = None if bias is None else np.zeros(np.shape(bias))
-    for queries, keys, _, offsets in windows.groups():
+    for queries, keys, _, offsets in windows.groups(rows):
         seen = np.concatenate([keys, np.arange(tokens, kh.shape[2])])
         qg, dog = qh[:, :, queries], doh[:, :, queries]
         kg, vg = kh[:, :, seen], vh[:, :, seen]

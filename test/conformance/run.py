@@ -20,6 +20,9 @@ for the warpgroups of Hopper. This needs nothing but Python, NumPy and
 the portable na-run. Of large problems the reference computes chosen rows (see
 problems.py); all rows must be finite.
 
+With --backward all of this is of the gradients, on the CPU and on a GPU; the
+probes and the sweeps are those of gradients.py, finite differences included.
+
 Each test runs once per pipeline. A failing test prints what is wrong, an na-run
 command on the same inputs, and, by --only, how to repeat the test. The last line
 is 'N passed, N failed'; the exit code is 1 if any failed.
@@ -44,6 +47,7 @@ for variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
 
 import numpy as np
 
+import gradients
 import probes
 import sweep
 from harness import PIPELINES, SPEED, Job, Settings, Test, run_tests
@@ -51,6 +55,9 @@ from problems import Data, check_reference, read_problems, with_dtype
 
 SAMPLE = 230
 SWEEP = 520
+# Programs of gradients take longer to compile.
+BACKWARD_SAMPLE = 60
+BACKWARD_SWEEP = 80
 # Seconds that one execution may take, by the estimate of SPEED.
 SAMPLE_SECONDS = 1.5
 FULL_SECONDS = 12
@@ -91,6 +98,14 @@ def entry_tests(entry, options, seconds, left_out):
         )
 
 
+def entries(options):
+    """(name, problem) of each entry of the files, or its gradients."""
+    for number, (name, problem) in enumerate(read_problems()):
+        if options.backward:
+            problem = problem.replace(backward=True, lse_grad=number % 3 == 0)
+        yield name, problem
+
+
 def variants(name, problem):
     """The problem with every combination of causal axes."""
     for causal in itertools.product([False, True], repeat=len(problem.shape)):
@@ -101,7 +116,7 @@ def variants(name, problem):
 def all_entries(options):
     """Everything: f32 and bf16, and for one variant of each entry f16 and f64."""
     rng = np.random.default_rng(options.seed)
-    for name, base in read_problems():
+    for name, base in entries(options):
         cases = list(variants(name, base))
         extra = rng.integers(len(cases))
         for number, (label, problem) in enumerate(cases):
@@ -115,11 +130,11 @@ def all_entries(options):
 def sample_entries(options):
     """One random variant and type of each entry, then a second of some, ..."""
     rng = np.random.default_rng(options.seed)
-    entries = list(read_problems())
+    bases = list(entries(options))
     for number in range(options.sample):
-        if number % len(entries) == 0:
-            order = rng.permutation(len(entries))
-        name, base = entries[order[number % len(entries)]]
+        if number % len(bases) == 0:
+            order = rng.permutation(len(bases))
+        name, base = bases[order[number % len(bases)]]
         cases = list(variants(name, base))
         label, problem = cases[rng.integers(len(cases))]
         dtype = str(rng.choice(["f32", "bf16", "f16", "f64"], p=[0.4, 0.4, 0.1, 0.1]))
@@ -130,7 +145,7 @@ def sample_entries(options):
 def dtype_entries(options):
     """Every combination of causal axes in the types that were asked for."""
     rng = np.random.default_rng(options.seed)
-    for number, (name, base) in enumerate(read_problems()):
+    for number, (name, base) in enumerate(entries(options)):
         if options.channels:
             base = base.replace(
                 head_dim=options.channels, value_dim=options.channels
@@ -185,7 +200,7 @@ def set_target(parser, options):
         return
     if options.parts == parser.get_default("parts"):
         options.parts = "problems"
-    elif "probes" in options.parts.split(","):
+    elif "probes" in options.parts.split(",") and not options.backward:
         parser.error("--target=cuda has no part 'probes'")
     flags = ["--target=cuda"]
     flags += [f"--chip={options.chip}"] if options.chip else []
@@ -246,10 +261,9 @@ def parse_arguments():
         "--sample",
         nargs="?",
         type=number(1),
-        const=SAMPLE,
-        default=SAMPLE,
         metavar="K",
-        help=f"K random variants of the entries of the files (default: {SAMPLE})",
+        help="K random variants of the entries of the files "
+        f"(default: {SAMPLE}, with --backward {BACKWARD_SAMPLE})",
     )
     which.add_argument(
         "--full", action="store_true", help="every variant that is feasible"
@@ -264,9 +278,11 @@ def parse_arguments():
     parser.add_argument(
         "--sweep",
         type=number(0),
-        default=SWEEP,
         metavar="N",
-        help="random problems (default: %(default)s)",
+        help=f"random problems (default: {SWEEP}, with --backward {BACKWARD_SWEEP})",
+    )
+    parser.add_argument(
+        "--backward", action="store_true", help="test the gradients instead"
     )
     parser.add_argument(
         "--target",
@@ -370,6 +386,10 @@ def parse_arguments():
             if item not in allowed:
                 parser.error(f"--{name}: '{item}' is none of {', '.join(allowed)}")
         setattr(options, name, [item for item in allowed if item in chosen])
+    if options.sample is None:
+        options.sample = BACKWARD_SAMPLE if options.backward else SAMPLE
+    if options.sweep is None:
+        options.sweep = BACKWARD_SWEEP if options.backward else SWEEP
     if options.seed is None:
         options.seed = int(datetime.date.today().strftime("%Y%m%d"))
     found = shutil.which(options.na_run)
@@ -379,17 +399,27 @@ def parse_arguments():
     return options
 
 
+def make_tests(part, options, chip):
+    if part == "problems":
+        return problem_tests(options)
+    seed, count = options.seed, options.sweep
+    cuda = options.target == "cuda"
+    if options.backward:
+        if part == "probes":
+            target = options.target_flags if cuda else ()
+            return gradients.probes(options.pipelines, seed, target)
+        if cuda:
+            return gradients.cuda_tests(options.target_flags, chip, seed, count)
+        return gradients.tests(options.pipelines, seed, count)
+    if part == "probes":
+        return probes.tests(options.pipelines, seed)
+    if cuda:
+        return sweep.hopper_tests(options.target_flags, seed, count)
+    return sweep.tests(options.pipelines, seed, count)
+
+
 def main():
     options = parse_arguments()
-    makers = {
-        "problems": lambda: problem_tests(options),
-        "probes": lambda: probes.tests(options.pipelines, options.seed),
-        "sweep": lambda: (
-            sweep.hopper_tests(options.target_flags, options.seed, options.sweep)
-            if options.target == "cuda"
-            else sweep.tests(options.pipelines, options.seed, options.sweep)
-        ),
-    }
     folder = options.keep or tempfile.mkdtemp(prefix="na-conformance-failed-")
     os.makedirs(folder, exist_ok=True)
     settings = Settings(
@@ -402,6 +432,9 @@ def main():
         # A process that starts has to open the device first.
         settings.chunk = 30
         settings.timeout = 120
+        # Memory, where there is such a folder: files are large and many.
+        if os.access("/dev/shm", os.W_OK):
+            settings.scratch = "/dev/shm"
         record.update(ask_device(options))
         print(f"{record['gpu']}, driver {record['driver']}, {record['chip']} code")
 
@@ -410,6 +443,7 @@ def main():
         for command in failure.commands:
             print(f"  {command}")
         again = f"run.py --seed={options.seed} --only='^{re.escape(failure.name)}$'"
+        again += " --backward" if options.backward else ""
         if options.target == "cuda":
             again += " " + " ".join(options.target_flags)
         print(f"  {again}{' --full' if options.full else ''}", flush=True)
@@ -421,8 +455,10 @@ def main():
     if options.minutes is not None:
         settings.deadline = begin + 60 * options.minutes
     remarks = collections.Counter()
+    # Without a device to ask, warpgroups are what is listed.
+    chip = record.get("chip") or options.chip or "sm_90a"
     for part in options.parts:
-        tests = makers[part]()
+        tests = make_tests(part, options, chip)
         if options.opt_level is not None:
             for job in itertools.chain.from_iterable(test.jobs for test in tests):
                 job.opt_level = options.opt_level

@@ -418,6 +418,45 @@ private:
 /// Operations that the plain loops on the CPU do in some seconds.
 static double getHostReferenceLimit() { return 1e10 * naGetNumThreads(); }
 
+/// What a run without tiles by hand does.
+static Options withoutTiles(const Options &options) {
+  Options plain = options;
+  plain.queryTile.clear();
+  plain.keyTile.clear();
+  plain.warpgroupTile.clear();
+  return plain;
+}
+
+/// Runs the program that comes before a backward, if there is one; returns its
+/// results.
+static llvm::Expected<std::vector<HostTensor>>
+runForwardOnCuda(const Program &program, const Options &options, StringRef chip,
+                 cuda::Stream &stream) {
+  if (!program.forward)
+    return std::vector<HostTensor>();
+  cuda::Device &device = *stream.device();
+  CompileTimes times;
+  llvm::Expected<CompiledForCuda> compiled =
+      compileForChip(*program.forward, withoutTiles(options), options.pipeline,
+                     chip, &device.properties(), {}, times);
+  if (!compiled)
+    return compiled.takeError();
+  llvm::Expected<std::vector<HostTensor>> inputs =
+      makeInputs(compiled->harness, *program.forward, options);
+  if (!inputs)
+    return inputs.takeError();
+  llvm::Expected<DeviceExecution> execution =
+      DeviceExecution::create(*compiled, device, stream, *inputs);
+  if (!execution)
+    return execution.takeError();
+  if (llvm::Error error = execution->launch())
+    return std::move(error);
+  llvm::Expected<Execution> results = execution->download();
+  if (!results)
+    return results.takeError();
+  return takeOutputs(compiled->harness, *results);
+}
+
 static llvm::Error verifyOnCuda(const Program &program, const Options &options,
                                 const CompiledForCuda &compiled,
                                 cuda::Stream &stream,
@@ -428,10 +467,7 @@ static llvm::Error verifyOnCuda(const Program &program, const Options &options,
     return compareWithHost(program, "naive", options, inputs, results, report);
   if (options.pipeline == "naive")
     return compareWithHost(program, "fused", options, inputs, results, report);
-  Options plain = options;
-  plain.queryTile.clear();
-  plain.keyTile.clear();
-  plain.warpgroupTile.clear();
+  Options plain = withoutTiles(options);
   plain.tf32 = false;
   CompileTimes times;
   cuda::Device &device = *stream.device();
@@ -514,15 +550,25 @@ llvm::Error run::runOnCuda(const Program &program, const Options &options,
   if (options.compileOnly)
     return llvm::Error::success();
 
-  llvm::Expected<std::vector<HostTensor>> inputs =
-      makeInputs(compiled->harness, program, options);
-  if (!inputs)
-    return inputs.takeError();
   auto stream = (*device)->createStream();
   if (!stream)
     return toLLVMError(stream.error());
   // Modules stay loaded until somebody says so; runs of a batch differ.
   llvm::scope_exit unload([&] { (void)(*device)->unloadUnusedModules(); });
+  DeviceLock lock;
+  if (program.forward) {
+    progress.show("computing the output");
+    if (llvm::Error error = lock.acquire(options.lockFile))
+      return error;
+  }
+  llvm::Expected<std::vector<HostTensor>> computed =
+      runForwardOnCuda(program, options, gpu.chip, *stream);
+  if (!computed)
+    return computed.takeError();
+  llvm::Expected<std::vector<HostTensor>> inputs =
+      makeInputs(compiled->harness, program, options, *computed);
+  if (!inputs)
+    return inputs.takeError();
   progress.show("loading");
   llvm::Expected<DeviceExecution> execution =
       DeviceExecution::create(*compiled, **device, *stream, *inputs);
@@ -530,10 +576,11 @@ llvm::Error run::runOnCuda(const Program &program, const Options &options,
     return execution.takeError();
   gpu.load = execution->getProgram().getLoadTime();
   report.compile.link = execution->getProgram().getHostModule().getTimes().link;
-  DeviceLock lock;
-  progress.show("waiting for the lock");
-  if (llvm::Error error = lock.acquire(options.lockFile))
-    return error;
+  if (!program.forward) {
+    progress.show("waiting for the lock");
+    if (llvm::Error error = lock.acquire(options.lockFile))
+      return error;
+  }
   progress.show("running");
   Clock::time_point start = Clock::now();
   if (llvm::Error error = execution->launch())

@@ -119,7 +119,7 @@ llvm::Error run::checkNames(const Harness &harness, const Options &options) {
 
 llvm::Expected<std::vector<HostTensor>>
 run::makeInputs(const Harness &harness, const Program &program,
-                const Options &options) {
+                const Options &options, MutableArrayRef<HostTensor> computed) {
   std::vector<HostTensor> tensors;
   uint64_t index = 0;
   for (const HarnessInput &input : harness.getInputs()) {
@@ -132,6 +132,13 @@ run::makeInputs(const Harness &harness, const Program &program,
       if (!tensor)
         return tensor.takeError();
       tensors.push_back(std::move(*tensor));
+      continue;
+    }
+    auto *result = llvm::find_if(computed, [&](const HostTensor &tensor) {
+      return tensor.getName() == input.name;
+    });
+    if (result != computed.end()) {
+      tensors.push_back(std::move(*result));
       continue;
     }
     SmallVector<int64_t> shape = input.shape;
@@ -203,6 +210,33 @@ llvm::Error run::execute(const Compiled &compiled, Execution &execution) {
     return allocated.takeError();
   execution.allocated = std::move(*allocated);
   return llvm::Error::success();
+}
+
+std::vector<HostTensor> run::takeOutputs(const Harness &harness,
+                                         Execution &execution) {
+  std::vector<HostTensor> outputs;
+  for (HostTensor *output : execution.getOutputs(harness))
+    outputs.push_back(std::move(*output));
+  return outputs;
+}
+
+llvm::Expected<std::vector<HostTensor>>
+run::runForwardOnHost(const Program &program, const Options &options) {
+  if (!program.forward)
+    return std::vector<HostTensor>();
+  llvm::Expected<Compiled> compiled =
+      compileForHost(*program.forward, options.pipeline, options, {});
+  if (!compiled)
+    return compiled.takeError();
+  Execution execution;
+  llvm::Expected<std::vector<HostTensor>> inputs =
+      makeInputs(compiled->harness, *program.forward, options);
+  if (!inputs)
+    return inputs.takeError();
+  execution.inputs = std::move(*inputs);
+  if (llvm::Error error = execute(*compiled, execution))
+    return std::move(error);
+  return takeOutputs(compiled->harness, execution);
 }
 
 llvm::Expected<std::vector<std::string>>

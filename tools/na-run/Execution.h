@@ -35,10 +35,12 @@ llvm::Expected<Compiled> compileForHost(const Program &program,
 /// Fails if the options name inputs or outputs that the program does not have.
 llvm::Error checkNames(const Harness &harness, const Options &options);
 
-/// Reads or generates the inputs.
-llvm::Expected<std::vector<HostTensor>> makeInputs(const Harness &harness,
-                                                   const Program &program,
-                                                   const Options &options);
+/// Reads or generates the inputs. Those of the names of `computed` are taken
+/// from there.
+llvm::Expected<std::vector<HostTensor>>
+makeInputs(const Harness &harness, const Program &program,
+           const Options &options,
+           llvm::MutableArrayRef<HostTensor> computed = {});
 
 /// Tensors for the results whose shapes are known, full of NaN.
 llvm::Expected<std::vector<HostTensor>>
@@ -67,6 +69,15 @@ struct Execution {
 
 /// Runs `compiled` once on the inputs of `execution`.
 llvm::Error execute(const Compiled &compiled, Execution &execution);
+
+/// Runs the program that comes before a backward, if there is one; returns its
+/// results.
+llvm::Expected<std::vector<HostTensor>>
+runForwardOnHost(const Program &program, const Options &options);
+
+/// Moves the outputs of an execution out, with their names.
+std::vector<HostTensor> takeOutputs(const Harness &harness,
+                                    Execution &execution);
 
 /// Writes the outputs that the options ask for; returns what to report.
 llvm::Expected<std::vector<std::string>>

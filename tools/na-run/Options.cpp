@@ -41,6 +41,11 @@ Examples:
     na-run --shape=14x14 --window=7x7 --inputs=q=q.npy,k=k.npy,v=v.npy \
            --outputs=o=o.npy,lse=lse.npy
 
+  The gradients of the same operation; the time is that of the backward alone:
+    na-run --backward --shape=56x56 --window=7x7 --heads=4 --verify --bench
+    na-run --backward --shape=14x14 --window=7x7 --inputs=do=do.npy,dlse=g.npy \
+           --outputs=dq=dq.npy,dk=dk.npy,dv=dv.npy
+
   A whole layer from a file; its arguments keep their names:
     na-run layer.mlir --inputs=x=features.npy --outputs=result0=y.npy --verify
 
@@ -116,6 +121,13 @@ struct Flags {
              cl::desc("Element type: f64, f32, f16 or bf16 (default: f32)")};
   cl::opt<bool> lse{"lse", cl::init(true), cl::cat(programCategory),
                     cl::desc("Also return the log-sum-exp (default: true)")};
+  cl::opt<bool> backward{
+      "backward", cl::cat(programCategory),
+      cl::desc("The gradients of the operation: inputs also do and, if given, "
+               "dlse, o and lse; outputs dq, dk, dv, with a bias dbias, with "
+               "additional keys dek and dev. The output and the LSE are "
+               "computed first unless given; with --bench or tiles by hand, "
+               "in a program of their own")};
   cl::opt<bool> dynamic{"dynamic", cl::cat(programCategory),
                         cl::desc("Compile with dynamic batch and token sizes")};
   Text target{"target", cl::value_desc("name"), cl::init("cpu"),
@@ -149,7 +161,8 @@ struct Flags {
   Text queryTile{"query-tile", cl::value_desc("XxYxZ"),
                  cl::cat(compileCategory),
                  cl::desc("Queries per tile, instead of the compiler's choice; "
-                          "needs --key-tile")};
+                          "needs --key-tile. With --backward, these tiles are "
+                          "those of dq and those of dk and dv")};
   Text keyTile{
       "key-tile", cl::value_desc("XxYxZ"), cl::cat(compileCategory),
       cl::desc("Keys per step, instead of the compiler's choice; needs "
@@ -157,7 +170,8 @@ struct Flags {
   Text warpgroupTile{
       "warpgroup-tile", cl::value_desc("XxYxZ"), cl::cat(compileCategory),
       cl::desc("Queries of a tile that one warpgroup owns, for tiles of a GPU; "
-               "needs --query-tile")};
+               "needs --query-tile. With --backward it divides the query tile, "
+               "for dq, and the key tile, for dk and dv")};
   Text scheduleTarget{
       "schedule-target", cl::value_desc("name"), cl::init("cpu"),
       cl::cat(compileCategory),
@@ -179,11 +193,14 @@ struct Flags {
   cl::list<std::string> inputs{
       "inputs", cl::CommaSeparated, cl::value_desc("name=file.npy,.."),
       cl::cat(dataCategory),
-      cl::desc("Arguments to read (with flags: q, k, v, bias, ek, ev); the "
-               "others are random. bf16 arrays are 16-bit patterns")};
+      cl::desc("Arguments to read (with flags: q, k, v, bias, ek, ev and "
+               "those of --backward); the others are random. bf16 arrays are "
+               "16-bit patterns")};
   cl::list<std::string> outputs{
       "outputs", cl::CommaSeparated, cl::value_desc("name=file.npy,.."),
-      cl::cat(dataCategory), cl::desc("Results to write (with flags: o, lse)")};
+      cl::cat(dataCategory),
+      cl::desc("Results to write (with flags: o, lse, or the gradients of "
+               "--backward)")};
   Text seed{"seed", cl::value_desc("n"), cl::cat(dataCategory),
             cl::desc("Seed of the random inputs (default: 0)")};
   cl::opt<bool> verify{"verify", cl::cat(actionCategory),
@@ -388,6 +405,7 @@ llvm::Expected<Problem> Flags::parseProblem() const {
   }
   problem.lse = lse;
   problem.dynamic = dynamic;
+  problem.backward = backward;
   return problem;
 }
 
@@ -421,6 +439,7 @@ llvm::Error Flags::checkCombination() const {
                                      static_cast<const cl::Option *>(&bias),
                                      static_cast<const cl::Option *>(&dtype),
                                      static_cast<const cl::Option *>(&lse),
+                                     static_cast<const cl::Option *>(&backward),
                                      static_cast<const cl::Option *>(&dynamic)})
       if (option->getNumOccurrences())
         return fail("--{0} describes a problem, but the program comes from the "
@@ -450,6 +469,9 @@ llvm::Error Flags::checkCombination() const {
   } else if (vectorBits.getNumOccurrences()) {
     return fail("--vector-bits needs --target=cpu");
   }
+  if (backward && lse.getNumOccurrences())
+    return fail("--lse has no meaning with --backward, which always needs the "
+                "LSE");
   if (tf32 && file.empty() && dtype != "f32")
     return fail("--tf32 needs --dtype=f32, not {0}", dtype.getValue());
   if (compileOnly && (verify || bench || !outputs.empty()))
@@ -467,6 +489,33 @@ llvm::Error Flags::checkCombination() const {
     return fail("--query-tile and --key-tile need each other");
   if (!warpgroupTile.empty() && queryTile.empty())
     return fail("--warpgroup-tile needs --query-tile and --key-tile");
+  return llvm::Error::success();
+}
+
+/// Decides what a backward program reads, and checks its tiles: dq's rows are
+/// queries, those of dk and dv keys.
+llvm::Error completeBackward(Options &options) {
+  if (!options.problem || !options.problem->backward)
+    return llvm::Error::success();
+  Problem &problem = *options.problem;
+  bool hasOutput = options.inputs.count("o"),
+       hasLse = options.inputs.count("lse");
+  if (hasOutput != hasLse)
+    return fail(
+        "--inputs gives '{0}' without '{1}': the backward needs both or "
+        "neither",
+        hasOutput ? "o" : "lse", hasOutput ? "lse" : "o");
+  problem.readsOutput =
+      hasOutput || options.bench || !options.queryTile.empty();
+  problem.lseGrad = options.inputs.count("dlse");
+  for (auto [axis, size] : llvm::enumerate(options.warpgroupTile))
+    for (auto [name, tile] :
+         {std::pair("query", &options.queryTile), {"key", &options.keyTile}})
+      if ((*tile)[axis] % size != 0)
+        return fail(
+            "--warpgroup-tile: size {0} of axis {1} does not divide {2} "
+            "of --{3}-tile; with --backward it divides both tiles",
+            size, axis, (*tile)[axis], name);
   return llvm::Error::success();
 }
 
@@ -536,6 +585,8 @@ llvm::Expected<Options> Flags::getOptions() const {
     return std::move(error);
   options.verify = verify;
   options.bench = bench;
+  if (llvm::Error error = completeBackward(options))
+    return std::move(error);
   // Inputs that are still in a GPU's cache would make small problems look fast.
   options.cold = cold.getNumOccurrences() ? cold : options.cuda;
   if (llvm::Error error = parseNumber(pause, 0, 10000, options.pauseMs))

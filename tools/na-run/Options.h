@@ -31,6 +31,12 @@ struct Problem {
   bool lse = true;
   /// Batch and spatial sizes are dynamic in the program.
   bool dynamic = false;
+  /// The gradients of the operation instead of its output.
+  bool backward = false;
+  /// A backward program reads the output and the LSE instead of computing them.
+  bool readsOutput = false;
+  /// A backward program has a gradient of the LSE.
+  bool lseGrad = false;
 };
 
 struct Options {

@@ -13,6 +13,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/IR/LinalgInterfaces.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
@@ -147,7 +149,8 @@ static std::string summarize(const Problem &problem) {
   std::string text;
   llvm::raw_string_ostream os(text);
   auto isOther = [](int64_t value) { return value != 1; };
-  os << "neighborhood attention, tokens " << formatList(problem.shape)
+  os << (problem.backward ? "gradients of " : "")
+     << "neighborhood attention, tokens " << formatList(problem.shape)
      << ", window " << formatList(problem.window);
   if (llvm::any_of(problem.stride, isOther))
     os << ", stride " << formatList(problem.stride);
@@ -173,6 +176,28 @@ static std::string summarize(const Problem &problem) {
   return text;
 }
 
+/// The gradients of an attention operation, with destinations of their own.
+static AttentionGradOp buildGradient(ImplicitLocOpBuilder &b, Value query,
+                                     Value key, Value value, Value output,
+                                     Value lse, Value outputGrad, Value lseGrad,
+                                     Value bias, Value extraKey,
+                                     Value extraValue, WindowAttr window,
+                                     FloatAttr scale) {
+  auto buildLike = [&](Value like) -> Value {
+    if (!like)
+      return Value();
+    return tensor::EmptyOp::create(b,
+                                   tensor::getMixedSizes(b, b.getLoc(), like),
+                                   getElementTypeOrSelf(like.getType()))
+        .getResult();
+  };
+  return AttentionGradOp::create(
+      b, query, key, value, output, lse, outputGrad, lseGrad, bias, extraKey,
+      extraValue, buildLike(query), buildLike(key), buildLike(value),
+      buildLike(bias), buildLike(extraKey), buildLike(extraValue), window,
+      scale);
+}
+
 static llvm::Expected<Program> buildProgram(const Problem &problem,
                                             MLIRContext &context) {
   Program program;
@@ -182,7 +207,7 @@ static llvm::Expected<Program> buildProgram(const Problem &problem,
   program.names.inputs = {"q", "k", "v"};
   program.names.outputs = {"o", "lse"};
 
-  context.loadDialect<NADialect, func::FuncDialect>();
+  context.loadDialect<NADialect, func::FuncDialect, tensor::TensorDialect>();
   OpBuilder builder(&context);
   Location loc = builder.getUnknownLoc();
   FloatType type = getFloatType(problem.type, builder);
@@ -226,6 +251,33 @@ static llvm::Expected<Program> buildProgram(const Problem &problem,
     addInput("ev", heads(problem.extraKV, problem.kvHeads, problem.valueDim),
              type, 1);
   }
+  SmallVector<int64_t> outputShape =
+      heads(problem.shape, problem.heads, problem.valueDim);
+  auto statistics =
+      cast<FloatType>(problem.type == ElementType::F64 ? builder.getF64Type()
+                                                       : builder.getF32Type());
+  if (problem.backward) {
+    ArrayRef<int64_t> rows = ArrayRef<int64_t>(outputShape).drop_back();
+    program.names.inputs.push_back("do");
+    addInput("do", outputShape, type, outer);
+    if (problem.lseGrad) {
+      program.names.inputs.push_back("dlse");
+      addInput("dlse", rows, statistics, outer);
+    }
+    if (problem.readsOutput) {
+      program.names.inputs.push_back("o");
+      addInput("o", outputShape, type, outer);
+      program.names.inputs.push_back("lse");
+      addInput("lse", rows, statistics, outer);
+    }
+    program.names.outputs = {"dq", "dk", "dv"};
+    if (problem.bias)
+      program.names.outputs.push_back("dbias");
+    if (problem.extraKV) {
+      program.names.outputs.push_back("dek");
+      program.names.outputs.push_back("dev");
+    }
+  }
 
   ErrorCollector errors(&context);
   program.module = ModuleOp::create(loc);
@@ -243,13 +295,27 @@ static llvm::Expected<Program> buildProgram(const Problem &problem,
   SmallVector<bool> causal(problem.causal.begin(), problem.causal.end());
   auto window = WindowAttr::get(&context, problem.window, problem.stride,
                                 problem.dilation, causal);
-  auto attention = AttentionOp::create(
-      builder, loc, body->getArgument(0), body->getArgument(1),
-      body->getArgument(2), window, problem.lse, bias, extraKey, extraValue,
-      problem.scale ? builder.getF64FloatAttr(*problem.scale) : FloatAttr());
-  func::ReturnOp::create(builder, loc, attention->getResults());
+  auto scale =
+      problem.scale ? builder.getF64FloatAttr(*problem.scale) : FloatAttr();
+  Value outputGrad = take(problem.backward);
+  Value lseGrad = take(problem.lseGrad);
+  Value output = take(problem.readsOutput), lse = take(problem.readsOutput);
+  Operation *last = nullptr;
+  if (!problem.readsOutput)
+    last =
+        AttentionOp::create(builder, loc, body->getArgument(0),
+                            body->getArgument(1), body->getArgument(2), window,
+                            problem.lse, bias, extraKey, extraValue, scale);
+  if (problem.backward) {
+    ImplicitLocOpBuilder b(loc, builder);
+    last = buildGradient(
+        b, body->getArgument(0), body->getArgument(1), body->getArgument(2),
+        last ? last->getResult(0) : output, last ? last->getResult(1) : lse,
+        outputGrad, lseGrad, bias, extraKey, extraValue, window, scale);
+  }
+  func::ReturnOp::create(builder, loc, last->getResults());
   function.setFunctionType(
-      builder.getFunctionType(types, attention->getResultTypes()));
+      builder.getFunctionType(types, last->getResultTypes()));
   if (failed(verify(*program.module)))
     return llvm::createStringError(errors.take("invalid problem"));
   return program;
@@ -282,6 +348,9 @@ static llvm::Error attachSchedule(const Options &options, ModuleOp module) {
       found = true;
     };
     attach(dyn_cast<AttentionOp>(op));
+    attach(dyn_cast<AttentionGradOp>(op));
+    attach(dyn_cast<AttentionDQOp>(op));
+    attach(dyn_cast<AttentionDKVOp>(op));
     attach(dyn_cast<QKOp>(op));
     attach(dyn_cast<AVOp>(op));
   });
@@ -337,6 +406,16 @@ llvm::Expected<Program> run::loadProgram(const Options &options,
   if (llvm::Error error = attachSchedule(options, *program->module))
     return std::move(error);
   program->precision = findPrecision(*program->module);
+  if (!options.problem || !options.problem->readsOutput ||
+      options.inputs.count("o"))
+    return program;
+  Problem forward = *options.problem;
+  forward.backward = forward.readsOutput = forward.lseGrad = false;
+  llvm::Expected<Program> built = buildProgram(forward, context);
+  if (!built)
+    return built.takeError();
+  built->precision = findPrecision(*built->module);
+  program->forward = std::make_unique<Program>(std::move(*built));
   return program;
 }
 
@@ -351,7 +430,9 @@ static double countPairs(ArrayRef<::na::window::Axis> axes,
   return pairs + tokens * static_cast<double>(extraKV);
 }
 
-static double countAttention(AttentionOp op) {
+/// Of an na.attention, or of its gradients if they did as many products.
+template <typename OpTy>
+static double countAttention(OpTy op) {
   auto query = cast<ShapedType>(op.getQuery().getType());
   auto value = cast<ShapedType>(op.getValue().getType());
   if (!query.hasStaticShape() || value.isDynamicDim(value.getRank() - 1))
@@ -362,7 +443,7 @@ static double countAttention(AttentionOp op) {
     if (ShapedType::isDynamic(extraKV))
       return 0;
   }
-  int64_t rank = op.getSpatialRank();
+  int64_t rank = op.getWindow().getRank();
   SmallVector<::na::window::Axis> axes;
   for (int64_t axis = 0; axis < rank; ++axis)
     axes.push_back(op.getWindow().getAxis(axis));
@@ -373,12 +454,17 @@ static double countAttention(AttentionOp op) {
   return 2 * rows * countPairs(axes, shape.slice(1, rank), extraKV) * features;
 }
 
+/// Products of gradients for each of the forward's: 5 instead of 2.
+static constexpr double gradientProducts = 2.5;
+
 Work run::countWork(const Program &program, const Options &options) {
   Work work;
   ModuleOp module = *program.module;
   module.walk([&](Operation *op) {
     if (auto attention = dyn_cast<AttentionOp>(op)) {
       work.attention += countAttention(attention);
+    } else if (auto gradient = dyn_cast<AttentionGradOp>(op)) {
+      work.attention += gradientProducts * countAttention(gradient);
     } else if (auto contraction =
                    dyn_cast<linalg::ContractionOpInterface>(op)) {
       double points = 2;
@@ -396,6 +482,8 @@ Work run::countWork(const Program &program, const Options &options) {
     work.attention = 2.0 * problem.batch * problem.heads *
                      countPairs(axes, problem.shape, problem.extraKV) *
                      (problem.headDim + problem.valueDim);
+    if (problem.backward)
+      work.attention *= gradientProducts + (problem.readsOutput ? 0 : 1);
   }
   return work;
 }

@@ -19,7 +19,7 @@ namespace mlir::na::run {
 /// operations whose sizes are known count.
 struct Work {
   /// 2 * pairs * (D + Dv) for each head of each na.attention, without the
-  /// softmax.
+  /// softmax, and 2.5 times as much for its gradients.
   double attention = 0;
   /// Matrix products and other contractions in linalg.
   double contractions = 0;
@@ -36,6 +36,9 @@ struct Program {
   ElementType precision = ElementType::F64;
   /// One line for people.
   std::string summary;
+  /// Computes the output and the LSE that this program, a backward, reads where
+  /// no file has them; else null.
+  std::unique_ptr<Program> forward;
 };
 
 /// Reads the program from its file or builds it from flags, and attaches the

@@ -125,9 +125,13 @@ static llvm::Error runOnHost(const Program &program, const Options &options,
   if (llvm::Error error = checkNames(harness, options))
     return error;
 
+  llvm::Expected<std::vector<HostTensor>> computed =
+      runForwardOnHost(program, options);
+  if (!computed)
+    return computed.takeError();
   Execution execution;
   llvm::Expected<std::vector<HostTensor>> inputs =
-      makeInputs(harness, program, options);
+      makeInputs(harness, program, options, *computed);
   if (!inputs)
     return inputs.takeError();
   execution.inputs = std::move(*inputs);

@@ -24,9 +24,13 @@ static ElementType getToleranceType(const HarnessOutput &output,
 static Tolerance getTolerance(const HarnessOutput &output,
                               const Program &program, const Options &options) {
   ElementType type = getToleranceType(output, program);
-  if (options.tf32 && type == ElementType::F32)
-    return output.isLse ? Tolerance::forTF32Lse() : Tolerance::forTF32();
-  return output.isLse ? Tolerance::forLse(type) : Tolerance::forTensor(type);
+  bool tf32 = options.tf32 && type == ElementType::F32;
+  if (output.isLse)
+    return tf32 ? Tolerance::forTF32Lse() : Tolerance::forLse(type);
+  Tolerance tolerance =
+      tf32 ? Tolerance::forTF32() : Tolerance::forTensor(type);
+  tolerance.gradient = output.isGradient;
+  return tolerance;
 }
 
 llvm::Error run::compareOutputs(const Program &program, const Options &options,

@@ -184,6 +184,30 @@ TEST_F(CompareTest, ZerosMustBeZero) {
   EXPECT_FALSE(compare(out, ref, limits).pass);
 }
 
+TEST_F(CompareTest, RowsOfGradientsAreHeldToTheirMean) {
+  for (int64_t i = 0; i < 8; ++i)
+    ref.set(i, 0);
+  out.set(0, 1e-5);
+  for (int64_t i = 1; i < 8; ++i)
+    out.set(i, 0);
+  EXPECT_FALSE(compare(out, ref, limits).pass);
+  limits.gradient = true;
+  Comparison result = compare(out, ref, limits);
+  EXPECT_TRUE(result.pass);
+  // 24 ones in 4 rows.
+  EXPECT_NEAR(result.worstRow, 1e-5 / std::sqrt(24 / 4.0), 1e-9);
+  out.set(0, 1.5e-4);
+  EXPECT_FALSE(compare(out, ref, limits).pass);
+  // All rows 0: nothing but 0 will do.
+  for (int64_t i = 8; i < 32; ++i) {
+    ref.set(i, 0);
+    out.set(i, 0);
+  }
+  EXPECT_FALSE(compare(out, ref, limits).pass);
+  out.set(0, 0);
+  EXPECT_TRUE(compare(out, ref, limits).pass);
+}
+
 TEST_F(CompareTest, NaNsAndInfinitiesMustBeInTheSamePlaces) {
   ref.set(3, NAN);
   out.set(3, NAN);

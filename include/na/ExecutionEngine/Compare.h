@@ -19,6 +19,9 @@ struct Tolerance {
   bool absolute = false;
   double whole = 0; ///< Over the whole tensor, or the absolute limit.
   double row = 0;   ///< Over each row, the last axis.
+  /// Rows of gradients can be exactly 0: the error of each is relative to its
+  /// norm or to the root mean square of the norms of all, whichever is more.
+  bool gradient = false;
 
   /// What a tensor is held to whose computation starts from `type`.
   static Tolerance forTensor(ElementType type);

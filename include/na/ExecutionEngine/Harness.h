@@ -38,6 +38,8 @@ struct HarnessOutput {
   std::optional<unsigned> input;
   /// A log-sum-exp of an attention operation.
   bool isLse = false;
+  /// A result of an operation that computes gradients.
+  bool isGradient = false;
 
   /// The program allocates it, since the host cannot know its shape.
   bool isAllocatedByProgram() const;
