@@ -116,6 +116,9 @@ typedef struct NaOptions {
   const char *chip; /* CUDA: "sm_80", ..; null: the device's. */
   /* Tiles, one entry per axis; 0: chosen by the cost model. */
   int64_t query_tile[3], key_tile[3];
+  /* A file of measured schedules, as na_mlir.tune writes it; null: the one that
+   * the environment variable NA_TUNING_FILE names, if any. Tiles come first. */
+  const char *tuning_file;
 } NaOptions;
 
 /* Defaults: everything 0, and a head of each (batch 1, heads 1). */

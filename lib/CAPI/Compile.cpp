@@ -15,12 +15,14 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "na/ExecutionEngine/Diagnostics.h"
 #include "na/InitAll.h"
+#include "na/Pipelines/Pipelines.h"
 #include "na/Runtime/KernelCache.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <cstdlib>
 #include <cstring>
 
 using namespace mlir;
@@ -139,7 +141,7 @@ private:
 /// What the options come to.
 struct Target {
   bool onDevice = false;
-  std::string chip, pipeline, schedulePipeline;
+  std::string chip, pipeline, schedulePipeline, tuningFile;
   cuda::Device *device = nullptr;
 };
 
@@ -213,9 +215,13 @@ static NaStatus chooseTarget(const NaOptions &options, Target &target) {
     if (llvm::Error error = mlir::na::checkChip(target.chip))
       return makeStatus(NA_INVALID_ARGUMENT, std::move(error));
   }
+  const char *tuningFile =
+      options.tuning_file ? options.tuning_file : std::getenv("NA_TUNING_FILE");
+  target.tuningFile = tuningFile ? tuningFile : "";
   static const char *const modes[] = {"fused", "unfused", "naive"};
   std::string tiles = formatTile("query-tile", options.query_tile) +
-                      formatTile("key-tile", options.key_tile);
+                      formatTile("key-tile", options.key_tile) +
+                      formatTuningFileOption(target.tuningFile);
   target.pipeline =
       target.onDevice
           ? llvm::formatv("na-to-nvvm{{chip={0} format=isa mode={1} "
@@ -301,6 +307,7 @@ static NaStatus compileForDevice(Source &source, const Target &target,
                                  NaProgram &program) {
   CudaOptions options;
   options.pipeline = (Harness::getPreparation() + "," + target.pipeline).str();
+  options.tuningFile = target.tuningFile;
   if (target.device)
     options.assembler =
         "driver " + std::to_string(target.device->properties().driverVersion);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AxisModel.h"
+#include "BestOf.h"
 
 #include <algorithm>
 #include <cmath>
@@ -50,15 +51,18 @@ Cost combine(const Problem &problem, const GridCost &grid, int64_t lanes) {
   if (vectors < 4)
     products *= 1 + 0.15 * (4 - vectors);
   Cost cost;
+  double softmax = scores * (exponential + maskPerAxis * double(grid.cutAxes));
   double perQueryTile =
-      products + scores * (exponential + maskPerAxis * double(grid.cutAxes)) +
-      grid.keyTiles * keys * channels * loadPerElement +
+      products + softmax + grid.keyTiles * keys * channels * loadPerElement +
       queries * channels * transposePerElement +
       grid.keyTiles * (perKeyTile + 2 * double(problem.valueDim) * vectors);
   double tileBytes = double(problem.tileElementBytes) *
                      (queries * (channels + keys) + keys * channels);
   // Tiles that do not stay in the second-level cache.
   constexpr double cacheBytes = 512 * 1024;
+  cost.productShare = products / perQueryTile;
+  cost.softmaxShare = softmax / perQueryTile;
+  cost.moveShare = 1 - cost.productShare - cost.softmaxShare;
   if (tileBytes > cacheBytes)
     perQueryTile *= tileBytes / cacheBytes;
   cost.cycles = perQueryTile * grid.queryTiles;
@@ -103,18 +107,19 @@ std::vector<AxisChoice> axisChoices(const Problem &problem, size_t i,
 /// Walks through all combinations of the axes' choices.
 class Search {
 public:
-  Search(const Problem &problem, const Tiling &fixed, int64_t lanes)
+  Search(const Problem &problem, size_t count, const Tiling &fixed,
+         int64_t lanes)
       : problem(problem), lanes(lanes),
         maxQueries(fixed.queryTile.empty() ? 128 : unlimited),
         maxKeys(fixed.keyTile.empty() ? 512 : unlimited),
-        current(problem.axes.size()) {
+        current(problem.axes.size()), best(count) {
     for (size_t i = 0; i < problem.axes.size(); ++i)
       choices.push_back(axisChoices(problem, i, fixed));
   }
 
-  Tiling run() {
+  std::vector<Tiling> run() {
     visit(0, GridCost());
-    return best;
+    return best.take();
   }
 
 private:
@@ -123,14 +128,8 @@ private:
   void visit(size_t axis, const GridCost &grid) {
     if (axis == choices.size()) {
       double cycles = combine(problem, grid, lanes).cycles;
-      if (cycles < bestCycles) {
-        bestCycles = cycles;
-        best = {};
-        for (const AxisChoice *choice : current) {
-          best.queryTile.push_back(choice->queryTile);
-          best.keyTile.push_back(choice->keyTile);
-        }
-      }
+      if (best.accepts(cycles))
+        best.insert(cycles, makeTiling(current));
       return;
     }
     for (const AxisChoice &choice : choices[axis]) {
@@ -146,8 +145,7 @@ private:
   int64_t lanes, maxQueries, maxKeys;
   std::vector<std::vector<AxisChoice>> choices;
   std::vector<const AxisChoice *> current;
-  Tiling best;
-  double bestCycles = std::numeric_limits<double>::infinity();
+  BestOf<Tiling> best;
 };
 
 } // namespace
@@ -177,7 +175,13 @@ Cost schedule::predictCpu(const Problem &problem, const Tiling &tiling,
   return cost;
 }
 
+std::vector<Tiling> schedule::rankCpu(const Problem &problem, size_t count,
+                                      const Tiling &fixed, int64_t lanes) {
+  return Search(problem, count, fixed, lanes).run();
+}
+
 Tiling schedule::searchCpu(const Problem &problem, const Tiling &fixed,
                            int64_t lanes) {
-  return Search(problem, fixed, lanes).run();
+  std::vector<Tiling> ranked = rankCpu(problem, 1, fixed, lanes);
+  return ranked.empty() ? Tiling() : ranked.front();
 }

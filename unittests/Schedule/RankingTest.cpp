@@ -1,0 +1,202 @@
+//===- RankingTest.cpp - Tests of the ranking of schedules ----------------===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "na/Schedule/Ranking.h"
+#include "gtest/gtest.h"
+
+#include <ctime>
+#include <set>
+
+using namespace na;
+using namespace na::schedule;
+using window::Axis;
+
+namespace {
+
+const char *const targets[] = {"cpu",   "sm_80", "sm_86",
+                               "sm_89", "sm_90", "sm_90a"};
+
+Workload makeWorkload(std::vector<Axis> axes, std::vector<int64_t> lengths,
+                      int64_t heads = 24, int64_t channels = 128) {
+  Workload workload;
+  workload.axes = std::move(axes);
+  workload.lengths = std::move(lengths);
+  workload.heads = workload.kvHeads = workload.batchHeads = heads;
+  workload.headDim = workload.valueDim = channels;
+  workload.type = "bf16";
+  return workload;
+}
+
+std::vector<Workload> getWorkloads() {
+  return {makeWorkload({{7}, {7}}, {56, 56}, 4, 32),
+          makeWorkload({{2048, 1, 1, true}}, {32768}, 16),
+          makeWorkload({{80}, {80}}, {256, 256}),
+          makeWorkload({{18, 16}, {24, 8}, {24, 8}}, {30, 48, 80}),
+          makeWorkload({{8, 1, 2}}, {64}, dynamicLength, 64)};
+}
+
+RankingOptions makeOptions(const char *target, size_t count) {
+  RankingOptions options;
+  options.target = target;
+  options.count = count;
+  return options;
+}
+
+TEST(Ranking, FirstDoesNotDependOnTheCount) {
+  for (const Workload &workload : getWorkloads())
+    for (const char *target : targets) {
+      auto one = rankSchedules(workload, makeOptions(target, 1));
+      auto many = rankSchedules(workload, makeOptions(target, 24));
+      ASSERT_EQ(one.size(), 1u) << target;
+      ASSERT_GT(many.size(), 3u) << target;
+      EXPECT_TRUE(one[0].schedule == many[0].schedule)
+          << target << ": " << one[0].schedule.describe() << " and "
+          << many[0].schedule.describe();
+    }
+}
+
+TEST(Ranking, IsSortedAndDistinct) {
+  for (const Workload &workload : getWorkloads())
+    for (const char *target : targets) {
+      std::set<std::string> seen;
+      double last = 0;
+      for (const Candidate &candidate :
+           rankSchedules(workload, makeOptions(target, 24))) {
+        const Schedule &schedule = candidate.schedule;
+        EXPECT_GE(candidate.prediction.seconds, last * (1 - 1e-6)) << target;
+        last = candidate.prediction.seconds;
+        EXPECT_TRUE(seen.insert(formatBox(schedule.queryTile) + " " +
+                                formatBox(schedule.keyTile) + " " +
+                                formatBox(schedule.warpgroupTile))
+                        .second)
+            << target << ": " << schedule.describe() << " twice";
+      }
+    }
+}
+
+TEST(Ranking, PredictionsAreWhole) {
+  for (const Workload &workload : getWorkloads())
+    for (const char *target : targets)
+      for (const Candidate &candidate :
+           rankSchedules(workload, makeOptions(target, 8))) {
+        const Prediction &prediction = candidate.prediction;
+        EXPECT_GT(prediction.seconds, 0);
+        EXPECT_GE(prediction.waste, 1 - 1e-9);
+        EXPECT_EQ(prediction.axes.size(), workload.axes.size());
+        EXPECT_FALSE(prediction.limit.empty());
+        EXPECT_GE(prediction.maskedShare, -1e-9);
+        EXPECT_LE(prediction.maskedShare, 1);
+        for (const UnitShare &unit : prediction.units) {
+          EXPECT_GE(unit.share, 0) << unit.unit;
+          // Models may add more than a unit can do where parts overlap.
+          EXPECT_LT(unit.share, 1.1) << unit.unit;
+        }
+        std::optional<Prediction> again =
+            predictSchedule(workload, candidate.schedule);
+        ASSERT_TRUE(again);
+        EXPECT_EQ(again->text, prediction.text);
+        EXPECT_EQ(again->sharedBytes, prediction.sharedBytes);
+      }
+}
+
+TEST(Ranking, FixedTilesGiveTheirVariants) {
+  Workload workload = getWorkloads()[2];
+  RankingOptions options = makeOptions("sm_80", 10);
+  options.fixed.queryTile = {8, 8};
+  options.fixed.keyTile = {8, 8};
+  auto ranked = rankSchedules(workload, options);
+  ASSERT_GT(ranked.size(), 1u);
+  for (size_t i = 0; i < ranked.size(); ++i) {
+    EXPECT_EQ(ranked[i].schedule.queryTile, options.fixed.queryTile);
+    EXPECT_EQ(ranked[i].schedule.keyTile, options.fixed.keyTile);
+    for (size_t j = 0; j < i; ++j)
+      EXPECT_FALSE(ranked[i].schedule == ranked[j].schedule);
+  }
+  options = makeOptions("sm_90a", 10);
+  options.fixed.queryTile = {8, 16};
+  options.fixed.warpgroupTile = {8, 8};
+  options.fixed.keyTile = {8, 8};
+  ranked = rankSchedules(workload, options);
+  ASSERT_GT(ranked.size(), 1u);
+  EXPECT_EQ(ranked[0].schedule.stages, 2);
+  EXPECT_EQ(ranked[1].schedule.stages, 3);
+}
+
+TEST(Ranking, WarpgroupsNeedBoxesAndTheirChip) {
+  Workload workload = getWorkloads()[2];
+  auto first = [&](const char *target) {
+    return rankSchedules(workload, makeOptions(target, 1))[0].schedule;
+  };
+  EXPECT_EQ(first("sm_90a").target, "sm_90a");
+  EXPECT_FALSE(first("sm_90a").warpgroupTile.empty());
+  EXPECT_TRUE(first("sm_90").warpgroupTile.empty());
+  Schedule ofWarpgroups = first("sm_90a");
+  workload.hasBoxes = false;
+  EXPECT_EQ(first("sm_90a").target, "sm_90");
+  EXPECT_FALSE(predictSchedule(workload, ofWarpgroups));
+  workload.hasBoxes = true;
+  workload.hasAdditionalKeys = true;
+  EXPECT_EQ(first("sm_90a").target, "sm_90");
+}
+
+TEST(Ranking, IllegalSchedulesHaveNoPrediction) {
+  Workload workload = getWorkloads()[0];
+  Schedule schedule =
+      rankSchedules(workload, makeOptions("sm_80", 1))[0].schedule;
+  auto without = [&](auto change) {
+    Schedule other = schedule;
+    change(other);
+    EXPECT_FALSE(predictSchedule(workload, other)) << other.describe();
+  };
+  EXPECT_TRUE(predictSchedule(workload, schedule));
+  without([](Schedule &s) { s.target = "sm_12"; });
+  without([](Schedule &s) { s.queryTile.push_back(1); });
+  without([](Schedule &s) { s.keyTile.clear(); });
+  without([](Schedule &s) { s.keyTile[0] = 0; });
+  without([](Schedule &s) { s.queryTile[0] = -8; });
+  without([](Schedule &s) { s.warps = 7; });
+  without([](Schedule &s) { s.warpgroupTile = {8, 0}; });
+}
+
+TEST(Ranking, Key) {
+  Workload workload = makeWorkload({{7, 2, 2, true}, {5}}, {56, 48}, 8, 64);
+  workload.kvHeads = 2;
+  workload.valueDim = 32;
+  workload.batch = dynamicLength;
+  EXPECT_EQ(workload.getKey(),
+            "attention 56x48 window 7x5 stride 2x1 dilation 2x1 causal tf "
+            "batch ? heads 8/2 dim 64/32 bf16");
+  workload.hasBias = true;
+  workload.biasType = "f32";
+  workload.hasAdditionalKeys = true;
+  workload.additionalKeys = 4;
+  EXPECT_EQ(workload.getKey(),
+            "attention 56x48 window 7x5 stride 2x1 dilation 2x1 causal tf "
+            "batch ? heads 8/2 dim 64/32 additional 4 bias f32 bf16");
+}
+
+TEST(Ranking, Counts) {
+  Workload workload = makeWorkload({{5}}, {16}, 2, 8);
+  EXPECT_EQ(workload.countFlop(), 2.0 * 16 * 5 * 16 * 2);
+  EXPECT_EQ(workload.countBytes(), 2.0 * 4 * 16 * 2 * 8);
+  workload.batch = dynamicLength;
+  EXPECT_EQ(workload.countBytes(), 0);
+}
+
+TEST(Ranking, Time) {
+  clock_t begin = clock();
+  int searches = 0;
+  for (const Workload &workload : getWorkloads())
+    for (const char *target : targets) {
+      rankSchedules(workload, makeOptions(target, 32));
+      ++searches;
+    }
+  double seconds = double(clock() - begin) / CLOCKS_PER_SEC;
+  EXPECT_LT(seconds, 0.05 * searches);
+}
+
+} // namespace
