@@ -116,7 +116,7 @@ typedef struct NaOptions {
   const char *chip; /* CUDA: "sm_80", ..; null: the device's. */
   /* Tiles, one entry per axis; 0: chosen by the cost model. */
   int64_t query_tile[3], key_tile[3];
-  /* A file of measured schedules, as na_mlir.tune writes it; null: the one that
+  /* A file of measured schedules, as na-tune writes it; null: the one that
    * the environment variable NA_TUNING_FILE names, if any. Tiles come first. */
   const char *tuning_file;
 } NaOptions;

@@ -48,7 +48,12 @@ llvm::Error run::writeJSON(const Options &options, llvm::json::Object json) {
 
 static llvm::Expected<std::vector<schedule::Explanation>>
 explainAll(const Options &options, MLIRContext &context) {
-  llvm::Expected<Program> program = loadProgram(options, context);
+  // Tiles that are given are for the ranking: several schedules may have them.
+  Options plain = options;
+  plain.queryTile.clear();
+  plain.keyTile.clear();
+  plain.warpgroupTile.clear();
+  llvm::Expected<Program> program = loadProgram(plain, context);
   if (!program)
     return program.takeError();
   ErrorCollector errors(&context);

@@ -183,7 +183,7 @@ struct Flags {
   Text tuningFile{
       "tuning-file", cl::value_desc("file"), cl::cat(compileCategory),
       cl::desc("Schedules that were measured, which come before the compiler's "
-               "choice (python -m na_mlir.tune writes such files)")};
+               "choice (na-tune writes such files)")};
   Text scheduleTarget{
       "schedule-target", cl::value_desc("name"), cl::init("cpu"),
       cl::cat(compileCategory),

@@ -54,7 +54,7 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
              << llvm::toString(file.takeError());
     tuning = std::move(*file);
     if (!tuning->getOtherCompiler().empty())
-      getOperation()->emitRemark("na-select-schedule: tuning file '")
+      getOperation()->emitWarning("na-select-schedule: tuning file '")
           << tuningFile << "' was measured with " << tuning->getOtherCompiler()
           << ", this is " << ::na::schedule::getCompilerName();
     return success();

@@ -21,8 +21,8 @@ def NASelectSchedule : Pass<"na-select-schedule"> {
     values' channels. With `explain`, each choice is reported as a remark with
     its predicted work and waste; the tool `na-explain` prints the whole ranking.
 
-    `tuning-file` names a file of schedules that were measured, as
-    `python/na_mlir/tune.py` writes it (`na/Schedule/TuningFile.h` describes it).
+    `tuning-file` names a file of schedules that were measured, as `na-tune`
+    writes it (`na/Schedule/TuningFile.h` describes it).
     An operation that the file knows, by its sizes, types and window, gets the
     schedule of the file, unless tiles are given. An entry that this compiler has
     no kernel for is reported as a warning, and the model chooses.
