@@ -23,7 +23,8 @@ public:
   /// Whether a tiling of that cost is kept. Near ties go to what was offered
   /// first, not to rounding errors.
   bool accepts(double cycles) const {
-    return entries.size() < count || isLess(cycles, entries.back().cycles);
+    return entries.size() < count ||
+           (count > 0 && isLess(cycles, entries.back().cycles));
   }
 
   void insert(double cycles, TilingT tiling) {

@@ -81,9 +81,9 @@ std::vector<Pick> getPicks() {
        {176}},
       {"flux-s1",
        makeProblem({{80}, {80}}, {256, 256}, 24),
-       {8, 16},
+       {16, 8},
        {8, 8},
-       {22, 8}},
+       {8, 22}},
       {"flux-s16",
        makeProblem({{80, 16}, {80, 16}}, {256, 256}, 24),
        {8, 16},
@@ -107,13 +107,13 @@ std::vector<Pick> getPicks() {
        makeProblem({{16384}}, {16384}, 8, 256),
        {128},
        {64},
-       {80}},
+       {64}},
       // Several thread blocks of one warpgroup.
       {"image-k25",
        makeProblem({{25}, {25}}, {128, 128}, 64, 64),
        {8, 8},
        {8, 8},
-       {12, 8}},
+       {3, 32}},
   };
 }
 
@@ -368,9 +368,12 @@ TEST(HopperCostModel, Faster) {
     EXPECT_TRUE(hasWarpgroupsFirst(pick.problem)) << pick.name;
   EXPECT_TRUE(
       hasWarpgroupsFirst(makeProblem({{80}, {80}}, {256, 256}, dynamicLength)));
-  // Few keys for each query: most of the time goes to other things.
-  EXPECT_FALSE(hasWarpgroupsFirst(makeProblem({{7}, {7}}, {56, 56}, 256, 32)));
-  EXPECT_FALSE(hasWarpgroupsFirst(makeProblem({{7}, {7}}, {14, 14}, 1024, 32)));
+  // Few keys for each query: several thread blocks share a multiprocessor.
+  EXPECT_TRUE(hasWarpgroupsFirst(makeProblem({{7}, {7}}, {56, 56}, 256, 32)));
+  EXPECT_TRUE(hasWarpgroupsFirst(makeProblem({{7}, {7}}, {14, 14}, 1024, 32)));
+  // Most of a tile is not needed, whoever computes it; tiles of warps are
+  // smaller.
+  EXPECT_FALSE(hasWarpgroupsFirst(makeProblem({{3}}, {32}, 8192, 16)));
 }
 
 TEST(WarpgroupBudgets, ShareAMultiprocessor) {

@@ -4,23 +4,23 @@
 // RUN: na-opt %s -na-select-schedule="target=sm_90a query-tile=8,8 key-tile=8,8" | FileCheck %s --check-prefix=TILES
 // RUN: na-opt %s -na-select-schedule="target=sm_90a query-tile=8,16 key-tile=8,8 warpgroup-tile=8,8 explain" 2>&1 | FileCheck %s --check-prefix=BYHAND
 
-// Kernels of warpgroups are for 16 to 256 channels in 16 bits, and for windows of
-// enough keys.
+// Kernels of warpgroups are for 16 to 256 channels in 16 bits, and for axes that
+// fill the tile of one.
 
 // PLAIN-NOT: warpgroup_tile
 
 // The tiles of a user who says nothing of warpgroups have none.
-// TILES-COUNT-11: <target = "sm_90", query_tile = [8, 8], key_tile = [8, 8], stages
+// TILES-COUNT-12: <target = "sm_90", query_tile = [8, 8], key_tile = [8, 8], stages
 // TILES-NOT:     warpgroup_tile
 
-// EXPLAIN:     remark: schedule #na.schedule<target = "sm_90a", query_tile = [8, 16], key_tile = [22, 8], warpgroup_tile = [8, 8], stages = 2>: predicted {{.*}} waste 1.18, 45.5 key tiles per thread block, of which a warpgroup computes 42.8 (50% masked
+// EXPLAIN:     remark: schedule #na.schedule<target = "sm_90a", query_tile = [16, 8], key_tile = [8, 22], warpgroup_tile = [8, 8], stages = 2>: predicted {{.*}} waste 1.18, 45.5 key tiles per thread block, of which a warpgroup computes 42.8 (50% masked
 // EXPLAIN:     remark: schedule #na.schedule<target = "sm_90", {{.*}} limited by
 
 // BYHAND:      remark: schedule #na.schedule<target = "sm_90a", query_tile = [8, 16], key_tile = [8, 8], warpgroup_tile = [8, 8], stages = 2>: predicted
 // BYHAND:      remark: schedule #na.schedule<target = "sm_90a", query_tile = [8, 16], key_tile = [8, 8], warpgroup_tile = [8, 8], stages = 2>: no prediction for such tiles
 
 // CHECK-LABEL: func @flux
-// CHECK:         schedule = #na.schedule<target = "sm_90a", query_tile = [8, 16], key_tile = [22, 8], warpgroup_tile = [8, 8], stages = 2>
+// CHECK:         schedule = #na.schedule<target = "sm_90a", query_tile = [16, 8], key_tile = [8, 22], warpgroup_tile = [8, 8], stages = 2>
 func.func @flux(%q: memref<?x256x256x24x128xbf16>, %k: memref<?x256x256x8x128xbf16>,
                 %o: memref<?x256x256x24x128xbf16>) {
   na.attention
@@ -30,11 +30,20 @@ func.func @flux(%q: memref<?x256x256x24x128xbf16>, %k: memref<?x256x256x8x128xbf
 }
 
 // CHECK-LABEL: func @small_window
-// CHECK:         schedule = #na.schedule<target = "sm_90", {{.*}} warps
+// CHECK:         schedule = #na.schedule<target = "sm_90a", query_tile = [4, 16], key_tile = [10, 8], warpgroup_tile = [4, 16], stages = 2>
 func.func @small_window(%q: memref<1x64x64x8x64xbf16>, %o: memref<1x64x64x8x64xbf16>) {
   na.attention
     ins(%q, %q, %q : memref<1x64x64x8x64xbf16>, memref<1x64x64x8x64xbf16>, memref<1x64x64x8x64xbf16>)
     outs(%o : memref<1x64x64x8x64xbf16>) window(<size = [7, 7]>)
+  return
+}
+
+// CHECK-LABEL: func @short_axis
+// CHECK:         schedule = #na.schedule<target = "sm_90", {{.*}} warps
+func.func @short_axis(%q: memref<1024x4x8x8x16xbf16>, %o: memref<1024x4x8x8x16xbf16>) {
+  na.attention
+    ins(%q, %q, %q : memref<1024x4x8x8x16xbf16>, memref<1024x4x8x8x16xbf16>, memref<1024x4x8x8x16xbf16>)
+    outs(%o : memref<1024x4x8x8x16xbf16>) window(<size = [3, 3]>)
   return
 }
 
