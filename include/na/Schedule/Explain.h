@@ -25,7 +25,7 @@ struct ExplainOptions {
 struct Explanation {
   Workload workload;
   std::string target;
-  /// What the search took.
+  /// What the search took of a processor.
   double searchSeconds = 0;
   /// The first one is selected, unless there is a measured one.
   std::vector<Candidate> candidates;
