@@ -176,6 +176,12 @@ enum {
 NA_EXPORTED NaStatus naProgramGetText(const NaProgram *program, int32_t kind,
                                       const char **text);
 
+/* The keys that the query at coordinate `query` of an axis sees there: `count`
+ * coordinates from `first` on, `step` apart. */
+NA_EXPORTED NaStatus naProblemGetKeys(const NaProblem *problem, int32_t axis,
+                                      int64_t query, int64_t *first,
+                                      int64_t *count, int64_t *step);
+
 enum { NA_EXPLAIN_JSON = 0, NA_EXPLAIN_TEXT = 1, NA_EXPLAIN_SVG = 2 };
 
 /* Why a schedule is selected, as JSON, as text for people, or as a picture of the

@@ -333,6 +333,23 @@ static void testExplain(void) {
   report("mode", naExplainProblem(&problem, &options, 1, NULL, 0, &text));
 }
 
+static void testKeys(void) {
+  NaProblem problem = makeProblem(16);
+  int64_t first, count, step;
+  problem.dilation[0] = 2;
+  // CHECK: keys: 0
+  report("keys", naProblemGetKeys(&problem, 0, 15, &first, &count, &step));
+  // CHECK: 11 3 2
+  printf("%d %d %d\n", (int)first, (int)count, (int)step);
+  // CHECK: query: 1, query: 16 is not in 0 to 15
+  report("query", naProblemGetKeys(&problem, 0, 16, &first, &count, &step));
+  // CHECK: axis: 1, axis: 1 is not in 0 to 0
+  report("axis", naProblemGetKeys(&problem, 1, 0, &first, &count, &step));
+  problem.window[0] = 9;
+  // CHECK: window: 1, window, axis 0: 9 times dilation 2 exceeds
+  report("window", naProblemGetKeys(&problem, 0, 0, &first, &count, &step));
+}
+
 /* Measured schedules. */
 static void testTuningFile(void) {
   NaProblem problem = makeProblem(16);
@@ -406,6 +423,7 @@ int main(int argc, char **argv) {
   testText();
   testThreads();
   testExplain();
+  testKeys();
   testTuningFile();
   return 0;
 }
