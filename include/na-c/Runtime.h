@@ -184,12 +184,12 @@ NA_EXPORTED NaStatus naProblemGetKeys(const NaProblem *problem, int32_t axis,
 
 enum { NA_EXPLAIN_JSON = 0, NA_EXPLAIN_TEXT = 1, NA_EXPLAIN_SVG = 2 };
 
-/* Why a schedule is selected, as JSON, as text for people, or as a picture of the
- * key tiles that a query tile visits: the `count` best schedules of the cost
- * model for the target of `options`, in fused mode. Nothing is compiled, and no
- * device is needed where `options` gives the chip. `query_tile` has the index of
- * the query tile on each axis; null: one in the middle. `*text` is null-terminated
- * and the caller's, see naTextRelease. */
+/* Why a schedule is selected, as JSON, as text for people, or as a picture of
+ * the key tiles that a query tile visits: the `count` best schedules of the
+ * cost model for the target of `options`, in fused mode. Nothing is compiled,
+ * and no device is needed where `options` gives the chip. `query_tile` has the
+ * index of the query tile on each axis; null: one in the middle. `*text` is
+ * null-terminated and the caller's, see naTextRelease. */
 NA_EXPORTED NaStatus naExplainProblem(const NaProblem *problem,
                                       const NaOptions *options, int32_t count,
                                       const int64_t *query_tile, int32_t form,

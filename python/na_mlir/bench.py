@@ -111,6 +111,7 @@ def draw(results: Sequence[Dict[str, Any]]) -> Any:
         bars = axes.bar(places, list(mine.values()), width, label=mode)
         axes.bar_label(bars, fmt="%.3g", fontsize=7)
     axes.set_yscale("log")
+    axes.yaxis.set_major_formatter("{x:g}")
     axes.margins(y=0.15)
     axes.set_ylabel("ms, median")
     axes.set_xticks(range(len(names)), names, rotation=45 if len(names) > 3 else 0, ha="right"

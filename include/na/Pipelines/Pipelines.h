@@ -154,8 +154,8 @@ void buildGPUPipeline(OpPassManager &pm, const GPUPipelineOptions &options);
 void buildGPUKernelsPipeline(OpPassManager &pm,
                              const GPUPipelineOptions &options);
 
-/// `path` as an option of the pipelines, with a space before it; nothing if it is
-/// empty.
+/// `path` as an option of the pipelines, with a space before it; nothing if it
+/// is empty.
 std::string formatTuningFileOption(llvm::StringRef path);
 
 /// Registers the pipelines with the global pass registry.
