@@ -43,7 +43,7 @@ if behaviour == "error":
     print("na-run: error: out of registers", file=sys.stderr)
     sys.exit(1)
 if behaviour == "slow":
-    time.sleep(30)
+    time.sleep(600)
 report = {"ok": True, "gpu": "Fake GPU", "driver": "1.2", "cuda": "13.0"}
 if behaviour == "stale":
     report["warnings"] = ["the entry is stale"]
