@@ -352,8 +352,10 @@ def suite_problems(path, patterns, more):
             flags.append("--causal=" + ",".join("ft"[c] for c in entry["causal"]))
         for field in ("batch", "heads", "kv_heads", "head_dim", "value_dim", "extra_kv",
                       "scale", "bias", "dtype"):
-            if entry.get(field) is not None:
-                flags.append(f"--{field.replace('_', '-')}={entry[field]}")
+            value = entry.get(field)
+            if value is not None and value is not False:
+                name_of_flag = f"--{field.replace('_', '-')}"
+                flags.append(name_of_flag if value is True else f"{name_of_flag}={value}")
         problems.append((name, flags + more))
     if not problems:
         raise Failure(f"--problems={patterns}: no such problem in {path}")
