@@ -86,6 +86,9 @@ std::string mlir::na::formatTuningFileOption(StringRef path) {
 void mlir::na::buildCPULoopsPipeline(OpPassManager &pm,
                                      const CPUPipelineOptions &options) {
   pm.addPass(createCanonicalizerPass());
+  NADecomposeAttentionGradOptions gradients;
+  gradients.unfused = options.mode == LoweringMode::Unfused;
+  pm.addPass(createNADecomposeAttentionGrad(gradients));
   if (options.mode == LoweringMode::Unfused)
     pm.addPass(createNADecomposeAttention());
   if (options.mode != LoweringMode::Naive) {

@@ -59,6 +59,7 @@ static void addTiledKernels(OpPassManager &pm,
     pm.addPass(createCSEPass());
     pm.addPass(nagpu::createNAGPUPersistentGrid());
     pm.addPass(nagpu::createNAGPUOverlapProducts());
+    pm.addPass(nagpu::createNAGPUOverlapGradients());
     pm.addPass(createCanonicalizerPass());
     pm.addPass(createCSEPass());
   }
@@ -85,6 +86,11 @@ void mlir::na::buildGPUKernelsPipeline(OpPassManager &pm,
   // cannot read.
   pm.addPass(createInlinerPass());
   pm.addPass(createCanonicalizerPass());
+  NADecomposeAttentionGradOptions gradients;
+  gradients.unfused = options.mode != LoweringMode::Fused;
+  if (options.mode == LoweringMode::Naive)
+    gradients.weightsLimit = options.naiveWeightsLimit;
+  pm.addPass(createNADecomposeAttentionGrad(gradients));
   if (options.mode != LoweringMode::Fused) {
     NADecomposeAttentionOptions decompose;
     if (options.mode == LoweringMode::Naive)

@@ -281,6 +281,7 @@ void naCudaEncodeTensorMap(void *map, int64_t argument, int64_t address,
   boxes.sizes.assign(shape, shape + rank);
   boxes.strides.assign(shape + rank, shape + 2 * rank);
   boxes.box.assign(shape + 2 * rank, shape + 3 * rank - 1);
+  boxes.dilation.assign(shape + 3 * rank - 1, shape + 4 * rank - 4);
   boxes.swizzleBytes = swizzle;
   scope->encodeTensorMap(boxes, *static_cast<TensorMap *>(map));
 }

@@ -18,6 +18,8 @@ static constexpr int64_t unitBytes = 16;
 static constexpr int64_t maxSize = int64_t(1) << 32;
 static constexpr int64_t maxStrideBytes = (int64_t(1) << 40) - 1;
 static constexpr int64_t maxBox = 256;
+/// Coordinates are signed numbers of 32 bits.
+static constexpr int64_t maxCoordinate = (int64_t(1) << 31) - 1;
 
 static int64_t getBytes(TensorType type) {
   return type == TensorType::F32 ? 4 : 2;
@@ -45,10 +47,12 @@ struct Tiled {
   uint32_t steps[5] = {1, 1, 1, 1, 1};
   unsigned rank;
   int swizzle;
+  uint64_t address;
 };
 } // namespace
 
-/// Checks the tensor and folds its heads and channels.
+/// Checks the tensor, and folds its heads and channels, and the residues of
+/// dilated axes into them.
 static Error fold(const TensorBoxes &boxes, Tiled &tiled) {
   auto fail = [&](ErrorKind kind, const std::string &message) {
     return Error::make(kind, "tensor map of " + boxes.name + ": " + message);
@@ -71,6 +75,15 @@ static Error fold(const TensorBoxes &boxes, Tiled &tiled) {
                    "of " +
                    std::to_string(boxes.box.size()) + " dimensions, expected " +
                    std::to_string(rank) + " and " + std::to_string(rank - 1));
+  if (!boxes.dilation.empty() && boxes.dilation.size() != rank - 3)
+    return invalid(std::to_string(boxes.dilation.size()) +
+                   " dilations, expected " + std::to_string(rank - 3));
+  // Of a dimension of the tensor; batches, heads and channels have none.
+  auto getDilation = [&](size_t dim) {
+    return boxes.dilation.empty() || dim == 0 || dim > rank - 3
+               ? int64_t(1)
+               : boxes.dilation[dim - 1];
+  };
   switch (boxes.swizzleBytes) {
   case 0:
     tiled.swizzle = TensorMapSwizzleNone;
@@ -116,7 +129,14 @@ static Error fold(const TensorBoxes &boxes, Tiled &tiled) {
                                               std::to_string(channels) +
                                               " channels"
                                         : "at most 4294967296"));
-    tiled.sizes[place] = uint64_t(folded ? heads * channels : boxes.sizes[dim]);
+    const int64_t dilation = getDilation(dim);
+    if (dilation < 1 || dilation > boxes.sizes[dim])
+      return invalid(inDimension(
+          "the dilation", dim, dilation,
+          "1 to the " + std::to_string(boxes.sizes[dim]) + " tokens"));
+    tiled.sizes[place] =
+        uint64_t(folded ? heads * channels
+                        : (boxes.sizes[dim] + dilation - 1) / dilation);
     if (boxes.box[dim] < 1 || boxes.box[dim] > maxBox)
       return invalid(inDimension("the box", dim, boxes.box[dim], "1 to 256"));
     tiled.box[place] = uint32_t(boxes.box[dim]);
@@ -131,6 +151,7 @@ static Error fold(const TensorBoxes &boxes, Tiled &tiled) {
   // Upwards, because the stride of one element does not matter and may be
   // anything: the driver gets that of a tensor without gaps.
   uint64_t dense = uint64_t(heads) * uint64_t(channels) * uint64_t(bytes);
+  tiled.address = addressOf(boxes.address);
   for (size_t place = 1; place < tiled.rank; ++place) {
     const size_t dim = rank - 2 - place;
     const int64_t stride = boxes.strides[dim];
@@ -140,15 +161,26 @@ static Error fold(const TensorBoxes &boxes, Tiled &tiled) {
                              maxStrideBytes / unitBytes * unitBytes);
       continue;
     }
-    if (stride < 0 || stride > maxStrideBytes / bytes ||
-        stride * bytes % unitBytes)
-      return invalid(inDimension("the stride", dim, stride,
-                                 "a multiple of " +
-                                     std::to_string(unitBytes / bytes) +
-                                     " (16 bytes) from 0 to " +
-                                     std::to_string(maxStrideBytes / bytes)));
-    tiled.strides[place - 1] = uint64_t(stride * bytes);
+    const int64_t dilation = getDilation(dim);
+    const int64_t most = maxStrideBytes / bytes / dilation;
+    if (stride < 0 || stride > most || stride * bytes % unitBytes)
+      return invalid(
+          inDimension("the stride", dim, stride,
+                      "a multiple of " + std::to_string(unitBytes / bytes) +
+                          " (16 bytes) from 0 to " + std::to_string(most)));
+    tiled.strides[place - 1] = uint64_t(stride * dilation * bytes);
     dense = tiled.strides[place - 1] * tiled.sizes[place];
+    if (dilation == 1)
+      continue;
+    if (stride > (maxCoordinate - int64_t(tiled.sizes[0])) / (dilation - 1))
+      return invalid(inDimension("the stride", dim, stride,
+                                 "less for a dilation of " +
+                                     std::to_string(dilation) +
+                                     ": a coordinate passes 2147483647"));
+    tiled.sizes[0] += uint64_t(stride * (dilation - 1));
+    const int64_t padding =
+        int64_t(tiled.sizes[place]) * dilation - boxes.sizes[dim];
+    tiled.address -= uint64_t(padding * stride * bytes);
   }
   return Error::success();
 }
@@ -172,7 +204,7 @@ Error na::cuda::encodeTensorMap(Device &device, const TensorBoxes &boxes,
   Error error = state.inContext([&] {
     return NA_CUDA_CALL(
         driver, cuTensorMapEncodeTiled, &map, getDriverType(boxes.type),
-        tiled.rank, const_cast<void *>(boxes.address), tiled.sizes,
+        tiled.rank, reinterpret_cast<void *>(tiled.address), tiled.sizes,
         tiled.strides, tiled.box, tiled.steps, TensorMapInterleaveNone,
         tiled.swizzle, TensorMapPromotion256, TensorMapFillZeros);
   });

@@ -28,30 +28,43 @@ int64_t modelLength(const Problem &problem, size_t i) {
   return std::max<int64_t>(256, 4 * axis.window * axis.dilation);
 }
 
-/// Key tiles of all query tiles of a residue class.
+/// The columns that some row of a tile is paired with.
+window::Range<int64_t> rowSpan(const Problem &problem, size_t i, int64_t size,
+                               int64_t begin, int64_t end) {
+  const window::Axis &axis = problem.axes[i];
+  return problem.hasKeyRows() ? window::inverseTileSpan(axis, size, begin, end)
+                              : window::tileSpan(axis, size, begin, end);
+}
+
+/// Column tiles of all row tiles of a residue class.
 struct ClassCount {
-  double keyTiles = 0, insideTiles = 0;
+  double columnTiles = 0, insideTiles = 0;
 };
 
-/// Of a class of `size` tokens, of which the grid has `tiles` query tiles.
-ClassCount countKeyTiles(const window::Axis &axis, int64_t size, int64_t tiles,
-                         int64_t queryTile, int64_t keyTile) {
+/// Of a class of `size` tokens, of which the grid has `tiles` row tiles.
+ClassCount countColumnTiles(const Problem &problem, size_t i, int64_t size,
+                            int64_t tiles, int64_t rowTile,
+                            int64_t columnTile) {
+  const window::Axis &axis = problem.axes[i];
   int64_t step = std::max<int64_t>(1, tiles / maxModelTiles), count = 0;
   ClassCount result;
   for (int64_t tile = 0; tile < tiles; tile += step, ++count) {
-    // A tile beyond a smaller class repeats its last query.
-    int64_t begin = std::min(tile * queryTile, size - 1);
-    int64_t end = std::min(begin + queryTile, size);
-    auto span = window::tileSpan<int64_t>(axis, size, begin, end);
-    auto interior = window::tileInterior<int64_t>(axis, size, begin, end);
-    result.keyTiles += double(window::ceilDiv(span.end - span.begin, keyTile));
-    // Key tiles begin at multiples from the start of the span.
-    int64_t first = window::ceilDiv(interior.begin - span.begin, keyTile);
-    int64_t last = window::floorDiv(interior.end - span.begin, keyTile);
+    // A tile beyond a smaller class repeats its last row.
+    int64_t begin = std::min(tile * rowTile, size - 1);
+    int64_t end = std::min(begin + rowTile, size);
+    auto span = rowSpan(problem, i, size, begin, end);
+    auto interior = problem.hasKeyRows()
+                        ? window::inverseTileInterior(axis, size, begin, end)
+                        : window::tileInterior(axis, size, begin, end);
+    result.columnTiles +=
+        double(window::ceilDiv(span.end - span.begin, columnTile));
+    // Column tiles begin at multiples from the start of the span.
+    int64_t first = window::ceilDiv(interior.begin - span.begin, columnTile);
+    int64_t last = window::floorDiv(interior.end - span.begin, columnTile);
     result.insideTiles += double(std::max<int64_t>(0, last - first));
   }
   double weight = double(tiles) / double(count);
-  return {result.keyTiles * weight, result.insideTiles * weight};
+  return {result.columnTiles * weight, result.insideTiles * weight};
 }
 
 } // namespace
@@ -65,29 +78,33 @@ double schedule::modelTokens(const Problem &problem, size_t i) {
   return double(modelLength(problem, i));
 }
 
-AxisCost schedule::axisCost(const Problem &problem, size_t i, int64_t queryTile,
-                            int64_t keyTile) {
+AxisCost schedule::axisCost(const Problem &problem, size_t i, int64_t rowTile,
+                            int64_t columnTile) {
   const window::Axis &axis = problem.axes[i];
   int64_t length = modelLength(problem, i), size = modelSize(problem, i);
-  int64_t tiles = window::ceilDiv(size, queryTile);
+  int64_t tiles = window::ceilDiv(size, rowTile);
   int64_t larger = length % axis.dilation;
   if (larger == 0)
     larger = axis.dilation;
   AxisCost cost;
   auto add = [&](int64_t classes, int64_t classSize) {
     ClassCount count =
-        countKeyTiles(axis, classSize, tiles, queryTile, keyTile);
-    cost.keyTiles += double(classes) * count.keyTiles;
+        countColumnTiles(problem, i, classSize, tiles, rowTile, columnTile);
+    cost.columnTiles += double(classes) * count.columnTiles;
     cost.insideTiles += double(classes) * count.insideTiles;
   };
   add(larger, size);
   if (larger != axis.dilation)
     add(axis.dilation - larger, size - 1);
-  cost.queryTiles = double(tiles) * double(axis.dilation);
-  cost.keyTiles /= cost.queryTiles;
-  cost.insideTiles /= cost.queryTiles;
-  cost.cut = window::canCut(axis, size, queryTile) ||
-             (axis.causal ? keyTile != 1 : axis.window % keyTile != 0);
+  cost.rowTiles = double(tiles) * double(axis.dilation);
+  cost.columnTiles /= cost.rowTiles;
+  cost.insideTiles /= cost.rowTiles;
+  cost.cut =
+      problem.hasKeyRows()
+          ? window::canCutInverse(axis, size, rowTile) ||
+                window::canOverrunInverse(axis, size, rowTile, columnTile)
+          : window::canCut(axis, size, rowTile) ||
+                (axis.causal ? columnTile != 1 : axis.window % columnTile != 0);
   return cost;
 }
 
@@ -105,39 +122,53 @@ double schedule::pairCount(const Problem &problem, size_t i) {
          (size * (window - stride / 2) - window * (window - stride) / 2);
 }
 
-int64_t schedule::longestSpan(const window::Axis &axis, int64_t size,
-                              int64_t queryTile) {
-  if (window::ceilDiv(size, queryTile) <= maxModelTiles)
-    return window::maxSpan(axis, size, queryTile);
-  int64_t beyond = size - axis.window; // the sum below may overflow
-  return axis.window + std::min(beyond, queryTile + axis.stride);
+int64_t schedule::longestSpan(const Problem &problem, size_t i,
+                              int64_t rowTile) {
+  const window::Axis &axis = problem.axes[i];
+  int64_t size = modelSize(problem, i);
+  int64_t tiles = window::ceilDiv(size, rowTile);
+  if (tiles > maxModelTiles) {
+    int64_t beyond = size - axis.window; // the sum below may overflow
+    return axis.window + std::min(beyond, rowTile + axis.stride);
+  }
+  if (!problem.hasKeyRows())
+    return window::maxSpan(axis, size, rowTile);
+  int64_t longest = 0;
+  for (int64_t tile = 0; tile < tiles; ++tile) {
+    int64_t begin = tile * rowTile, end = std::min(begin + rowTile, size);
+    window::Range<int64_t> span = rowSpan(problem, i, size, begin, end);
+    longest = std::max(longest, span.end - span.begin);
+  }
+  return longest;
 }
 
 std::vector<AxisChoice>
 schedule::axisChoices(const Problem &problem, size_t i,
-                      const std::vector<int64_t> &queryTiles,
-                      const std::vector<int64_t> &fixedKeyTile,
-                      std::vector<int64_t> (*keyExtents)(int64_t span)) {
-  int64_t size = modelSize(problem, i);
+                      const std::vector<int64_t> &rowTiles,
+                      const std::vector<int64_t> &fixedColumnTile,
+                      std::vector<int64_t> (*columnExtents)(int64_t span)) {
   std::vector<AxisChoice> choices;
-  for (int64_t queryTile : queryTiles) {
-    std::vector<int64_t> keyTiles =
-        fixedKeyTile.empty()
-            ? keyExtents(longestSpan(problem.axes[i], size, queryTile))
-            : std::vector{fixedKeyTile[i]};
-    for (int64_t keyTile : keyTiles)
+  for (int64_t rowTile : rowTiles) {
+    std::vector<int64_t> columnTiles =
+        fixedColumnTile.empty()
+            ? columnExtents(longestSpan(problem, i, rowTile))
+            : std::vector{fixedColumnTile[i]};
+    for (int64_t columnTile : columnTiles)
       choices.push_back(
-          {queryTile, keyTile, axisCost(problem, i, queryTile, keyTile)});
+          {rowTile, columnTile, axisCost(problem, i, rowTile, columnTile)});
   }
   return choices;
 }
 
-Tiling schedule::makeTiling(const std::vector<const AxisChoice *> &choices) {
+Tiling schedule::makeTiling(const Problem &problem,
+                            const std::vector<const AxisChoice *> &choices) {
   Tiling tiling;
   for (const AxisChoice *choice : choices) {
-    tiling.queryTile.push_back(choice->queryTile);
-    tiling.keyTile.push_back(choice->keyTile);
+    tiling.queryTile.push_back(choice->rowTile);
+    tiling.keyTile.push_back(choice->columnTile);
   }
+  if (problem.hasKeyRows())
+    std::swap(tiling.queryTile, tiling.keyTile);
   return tiling;
 }
 

@@ -17,21 +17,22 @@
 
 namespace na::schedule {
 
-/// What one axis contributes under a tiling.
+/// What one axis contributes under a tiling. Rows are queries and columns keys,
+/// or the reverse for the gradients of keys and values.
 struct AxisCost {
-  /// Query tiles of all residue classes.
-  double queryTiles = 0;
-  /// Key tiles per query tile, on average, and how many of them every query of
-  /// the tile sees in whole.
-  double keyTiles = 0, insideTiles = 0;
-  /// Whether window edges cut key tiles on the axis.
+  /// Row tiles of all residue classes.
+  double rowTiles = 0;
+  /// Column tiles per row tile, on average, and how many of them every row of
+  /// the tile is paired with in whole.
+  double columnTiles = 0, insideTiles = 0;
+  /// Whether window edges cut column tiles on the axis.
   bool cut = false;
 };
 
-/// Exact up to 512 query tiles a class, sampled beyond: borders matter little
+/// Exact up to 512 row tiles a class, sampled beyond: borders matter little
 /// there.
-AxisCost axisCost(const Problem &problem, size_t axis, int64_t queryTile,
-                  int64_t keyTile);
+AxisCost axisCost(const Problem &problem, size_t axis, int64_t rowTile,
+                  int64_t columnTile);
 
 /// The tokens of the largest residue class; long where the length is unknown.
 int64_t modelSize(const Problem &problem, size_t axis);
@@ -42,13 +43,13 @@ double modelTokens(const Problem &problem, size_t axis);
 /// Query/key pairs on one axis.
 double pairCount(const Problem &problem, size_t axis);
 
-/// The longest span of a query tile on an axis of `size` positions, or a bound
-/// on it where finding it would take a walk along the axis.
-int64_t longestSpan(const window::Axis &axis, int64_t size, int64_t queryTile);
+/// The longest span of a row tile on an axis, or a bound on it where finding it
+/// would take a walk along the axis.
+int64_t longestSpan(const Problem &problem, size_t axis, int64_t rowTile);
 
 /// One way to tile one axis.
 struct AxisChoice {
-  int64_t queryTile, keyTile;
+  int64_t rowTile, columnTile;
   AxisCost cost;
 };
 
@@ -72,16 +73,17 @@ SplitBlock splitBlock(const window::Axis &axis, int64_t size, int64_t begin,
                       int64_t warpgroups, int64_t ownTile, int64_t keyTile);
 
 /// The tiles of these choices, one per axis.
-Tiling makeTiling(const std::vector<const AxisChoice *> &choices);
+Tiling makeTiling(const Problem &problem,
+                  const std::vector<const AxisChoice *> &choices);
 
-/// All ways to tile an axis with these query tiles. Key tiles are those of
-/// `fixedKeyTile`, one entry per axis, or if that is empty what `keyExtents`
-/// gives for the longest span of the query tile.
+/// All ways to tile an axis with these row tiles. Column tiles are those of
+/// `fixedColumnTile`, one entry per axis, or if that is empty what
+/// `columnExtents` gives for the longest span of the row tile.
 std::vector<AxisChoice>
 axisChoices(const Problem &problem, size_t axis,
-            const std::vector<int64_t> &queryTiles,
-            const std::vector<int64_t> &fixedKeyTile,
-            std::vector<int64_t> (*keyExtents)(int64_t span));
+            const std::vector<int64_t> &rowTiles,
+            const std::vector<int64_t> &fixedColumnTile,
+            std::vector<int64_t> (*columnExtents)(int64_t span));
 
 } // namespace na::schedule
 

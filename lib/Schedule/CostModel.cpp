@@ -21,16 +21,41 @@ namespace {
 
 /// What all axes contribute together.
 struct GridCost {
-  double queryTiles = 1, keyTiles = 1;
+  double rowTiles = 1, columnTiles = 1;
   int64_t cutAxes = 0;
-  int64_t queries = 1, keys = 1;
+  int64_t rows = 1, columns = 1;
 
-  GridCost with(const AxisCost &axis, int64_t queryTile,
-                int64_t keyTile) const {
-    return {queryTiles * axis.queryTiles, keyTiles * axis.keyTiles,
-            cutAxes + axis.cut, queries * queryTile, keys * keyTile};
+  GridCost with(const AxisCost &axis, int64_t rowTile,
+                int64_t columnTile) const {
+    return {rowTiles * axis.rowTiles, columnTiles * axis.columnTiles,
+            cutAxes + axis.cut, rows * rowTile, columns * columnTile};
   }
 };
+
+/// How many channels take part in what.
+struct Channels {
+  /// Of the column tile.
+  double columns;
+  /// Products of each score.
+  double products;
+  /// Accumulators and other tiles of the rows.
+  double accumulators, rows;
+  /// Tiles of scores.
+  double scoreTiles;
+};
+
+Channels getChannels(const Problem &problem) {
+  double head = double(problem.headDim), value = double(problem.valueDim);
+  switch (problem.gradient) {
+  case Gradient::Queries:
+    return {head + value, 2 * head + value, head, head + value, 2};
+  case Gradient::KeysAndValues:
+    return {head + value, 2 * (head + value), head + value, head + value, 2};
+  case Gradient::None:
+    break;
+  }
+  return {head + value, head + value, value, head, 1};
+}
 
 /// Combines what the axes contribute. The weights were fitted to measurements
 /// on an AVX-512 host (docs/performance.md); only their ratios matter.
@@ -39,40 +64,44 @@ Cost combine(const Problem &problem, const GridCost &grid, int64_t lanes) {
   constexpr double maskPerAxis = 3;
   constexpr double loadPerElement = 0.15;
   constexpr double transposePerElement = 1.2;
-  constexpr double perKeyTile = 300;
-  double queries = double(grid.queries), keys = double(grid.keys);
-  double channels = double(problem.headDim) + double(problem.valueDim);
+  constexpr double perColumnTile = 300;
+  Channels channels = getChannels(problem);
+  double rows = double(grid.rows), columns = double(grid.columns);
+  double rowChannels = channels.accumulators + channels.rows;
   // Partly filled vectors cost as much as full ones.
-  double vectors = double(window::ceilDiv(grid.queries, lanes)) *
+  double vectors = double(window::ceilDiv(grid.rows, lanes)) *
                    (double(problem.tileElementBytes) / 4);
-  double scores = grid.keyTiles * keys * vectors;
-  double products = scores * channels;
+  double scores = grid.columnTiles * columns * vectors;
+  double products = scores * channels.products;
   // Narrow register blocks leave the multipliers waiting for loads.
   if (vectors < 4)
     products *= 1 + 0.15 * (4 - vectors);
   Cost cost;
   double softmax = scores * (exponential + maskPerAxis * double(grid.cutAxes));
-  double perQueryTile =
-      products + softmax + grid.keyTiles * keys * channels * loadPerElement +
-      queries * channels * transposePerElement +
-      grid.keyTiles * (perKeyTile + 2 * double(problem.valueDim) * vectors);
+  double perRowTile =
+      products + softmax +
+      grid.columnTiles * columns * channels.columns * loadPerElement +
+      rows * rowChannels * transposePerElement +
+      grid.columnTiles * (perColumnTile + 2 * channels.accumulators * vectors);
   double tileBytes = double(problem.tileElementBytes) *
-                     (queries * (channels + keys) + keys * channels);
+                     (rows * (rowChannels + channels.scoreTiles * columns) +
+                      columns * channels.columns);
   // Tiles that do not stay in the second-level cache.
   constexpr double cacheBytes = 512 * 1024;
-  cost.productShare = products / perQueryTile;
-  cost.softmaxShare = softmax / perQueryTile;
+  cost.productShare = products / perRowTile;
+  cost.softmaxShare = softmax / perRowTile;
   cost.moveShare = 1 - cost.productShare - cost.softmaxShare;
   if (tileBytes > cacheBytes)
-    perQueryTile *= tileBytes / cacheBytes;
-  cost.cycles = perQueryTile * grid.queryTiles;
-  cost.keyTiles = grid.keyTiles;
+    perRowTile *= tileBytes / cacheBytes;
+  cost.cycles = perRowTile * grid.rowTiles;
+  cost.columnTiles = grid.columnTiles;
+  cost.hasKeyRows = problem.hasKeyRows();
   cost.tileBytes = tileBytes;
   return cost;
 }
 
-/// Extents worth trying for a query tile on an axis of `size` positions.
-std::vector<int64_t> queryExtents(int64_t size) {
+/// Extents worth trying for a row tile on an axis of `size` positions.
+std::vector<int64_t> rowExtents(int64_t size) {
   std::vector<int64_t> extents;
   for (int64_t extent = 1; extent <= 128; extent *= 2) {
     extents.push_back(extent);
@@ -82,8 +111,8 @@ std::vector<int64_t> queryExtents(int64_t size) {
   return extents;
 }
 
-/// Extents worth trying for a key tile where spans are at most `span` long.
-std::vector<int64_t> keyExtents(int64_t span) {
+/// Extents worth trying for a column tile where spans are at most `span` long.
+std::vector<int64_t> columnExtents(int64_t span) {
   std::set<int64_t> extents;
   for (int64_t extent : {1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256})
     if (extent <= span)
@@ -98,10 +127,11 @@ std::vector<int64_t> keyExtents(int64_t span) {
 std::vector<AxisChoice> axisChoices(const Problem &problem, size_t i,
                                     const Tiling &fixed) {
   int64_t size = modelSize(problem, i);
-  std::vector<int64_t> queryTiles = fixed.queryTile.empty()
-                                        ? queryExtents(size)
-                                        : std::vector{fixed.queryTile[i]};
-  return axisChoices(problem, i, queryTiles, fixed.keyTile, keyExtents);
+  const std::vector<int64_t> &fixedRows = fixed.getRowTile(problem);
+  std::vector<int64_t> rowTiles =
+      fixedRows.empty() ? rowExtents(size) : std::vector{fixedRows[i]};
+  return axisChoices(problem, i, rowTiles, fixed.getColumnTile(problem),
+                     columnExtents);
 }
 
 /// Walks through all combinations of the axes' choices.
@@ -110,8 +140,8 @@ public:
   Search(const Problem &problem, size_t count, const Tiling &fixed,
          int64_t lanes)
       : problem(problem), lanes(lanes),
-        maxQueries(fixed.queryTile.empty() ? 128 : unlimited),
-        maxKeys(fixed.keyTile.empty() ? 512 : unlimited),
+        maxRows(fixed.getRowTile(problem).empty() ? 128 : unlimited),
+        maxColumns(fixed.getColumnTile(problem).empty() ? 512 : unlimited),
         current(problem.axes.size()), best(count) {
     for (size_t i = 0; i < problem.axes.size(); ++i)
       choices.push_back(axisChoices(problem, i, fixed));
@@ -129,20 +159,21 @@ private:
     if (axis == choices.size()) {
       double cycles = combine(problem, grid, lanes).cycles;
       if (best.accepts(cycles))
-        best.insert(cycles, makeTiling(current));
+        best.insert(cycles, makeTiling(problem, current));
       return;
     }
     for (const AxisChoice &choice : choices[axis]) {
-      if (choice.queryTile > maxQueries / grid.queries ||
-          choice.keyTile > maxKeys / grid.keys)
+      if (choice.rowTile > maxRows / grid.rows ||
+          choice.columnTile > maxColumns / grid.columns)
         continue;
       current[axis] = &choice;
-      visit(axis + 1, grid.with(choice.cost, choice.queryTile, choice.keyTile));
+      visit(axis + 1,
+            grid.with(choice.cost, choice.rowTile, choice.columnTile));
     }
   }
 
   const Problem &problem;
-  int64_t lanes, maxQueries, maxKeys;
+  int64_t lanes, maxRows, maxColumns;
   std::vector<std::vector<AxisChoice>> choices;
   std::vector<const AxisChoice *> current;
   BestOf<Tiling> best;
@@ -153,9 +184,12 @@ private:
 std::string Cost::describe() const {
   char text[160];
   std::snprintf(text, sizeof(text),
-                "predicted %.3g cycles per head, waste %.2f, %.3g key tiles "
-                "per query tile, %.0f KiB of tiles",
-                cycles, waste, keyTiles, std::floor(tileBytes / 1024));
+                "predicted %.3g cycles per head, waste %.2f, %.3g %s, %.0f KiB "
+                "of tiles",
+                cycles, waste, columnTiles,
+                hasKeyRows ? "query tiles per key tile"
+                           : "key tiles per query tile",
+                std::floor(tileBytes / 1024));
   return text;
 }
 
@@ -164,14 +198,15 @@ Cost schedule::predictCpu(const Problem &problem, const Tiling &tiling,
   GridCost grid;
   double needed = 1;
   for (size_t i = 0; i < problem.axes.size(); ++i) {
-    int64_t queryTile = tiling.queryTile[i], keyTile = tiling.keyTile[i];
-    grid =
-        grid.with(axisCost(problem, i, queryTile, keyTile), queryTile, keyTile);
+    int64_t rowTile = tiling.getRowTile(problem)[i];
+    int64_t columnTile = tiling.getColumnTile(problem)[i];
+    grid = grid.with(axisCost(problem, i, rowTile, columnTile), rowTile,
+                     columnTile);
     needed *= pairCount(problem, i);
   }
   Cost cost = combine(problem, grid, lanes);
-  cost.waste = grid.queryTiles * double(grid.queries) * grid.keyTiles *
-               double(grid.keys) / needed;
+  cost.waste = grid.rowTiles * double(grid.rows) * grid.columnTiles *
+               double(grid.columns) / needed;
   return cost;
 }
 

@@ -57,9 +57,9 @@ struct GridCost {
   GridCost with(const AxisCost &axis, int64_t queryTile, int64_t keyTile,
                 int64_t window) const {
     GridCost all = *this;
-    all.queryTiles *= axis.queryTiles;
-    all.keyTiles *= axis.keyTiles;
-    all.insideTiles *= axis.cut ? axis.insideTiles : axis.keyTiles;
+    all.queryTiles *= axis.rowTiles;
+    all.keyTiles *= axis.columnTiles;
+    all.insideTiles *= axis.cut ? axis.insideTiles : axis.columnTiles;
     all.cutAxes += axis.cut;
     if (all.axes++ > 0)
       all.divides |= (keyTile & (keyTile - 1)) != 0;
@@ -70,7 +70,7 @@ struct GridCost {
     all.window *= double(window);
     // One key tile has the whole window on the axis: the next keys of the axis
     // further out follow.
-    all.run = axis.keyTiles <= 1 ? run * seen : seen;
+    all.run = axis.columnTiles <= 1 ? run * seen : seen;
     return all;
   }
 };
@@ -418,13 +418,13 @@ private:
     if (axis == choices.size())
       return visitShapes(grid);
     for (const AxisChoice &choice : choices[axis]) {
-      if (choice.keyTile > maxKeys / grid.keys)
+      if (choice.columnTile > maxKeys / grid.keys)
         continue;
       if (fixed.queryTile.empty() &&
-          choice.queryTile > queryCounts.back() / grid.queries)
+          choice.rowTile > queryCounts.back() / grid.queries)
         continue;
       current[axis] = &choice;
-      visit(axis + 1, grid.with(choice.cost, choice.queryTile, choice.keyTile,
+      visit(axis + 1, grid.with(choice.cost, choice.rowTile, choice.columnTile,
                                 problem.axes[axis].window));
     }
   }
@@ -455,7 +455,7 @@ private:
     if (!best.accepts(cycles))
       return;
     GpuTiling tiling;
-    static_cast<Tiling &>(tiling) = makeTiling(current);
+    static_cast<Tiling &>(tiling) = makeTiling(problem, current);
     tiling.warps = shape.warps;
     tiling.stages = shape.stages;
     tiling.valueTile = shape.valueTile;

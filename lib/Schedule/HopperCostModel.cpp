@@ -54,9 +54,10 @@ AxisWork commonAxis(const Problem &problem, size_t i, int64_t queryTile,
                     int64_t keyTile) {
   AxisCost cost = axisCost(problem, i, queryTile, keyTile);
   AxisWork work;
-  work.blocks = cost.queryTiles;
-  work.loaded = work.computed = work.weighted = cost.keyTiles * cost.queryTiles;
-  work.inside = cost.insideTiles * cost.queryTiles;
+  work.blocks = cost.rowTiles;
+  work.loaded = work.computed = work.weighted =
+      cost.columnTiles * cost.rowTiles;
+  work.inside = cost.insideTiles * cost.rowTiles;
   work.cut = cost.cut;
   return work;
 }
@@ -68,7 +69,8 @@ AxisWork splitAxis(const Problem &problem, size_t i, int64_t warpgroups,
   constexpr double perMissing = 1.3;
   constexpr int64_t maxBlocks = 512; // more are sampled
   const window::Axis &axis = problem.axes[i];
-  int64_t size = problem.lengths[i], queryTile = warpgroups * ownTile;
+  // Of the larger residue classes, which stand for all.
+  int64_t size = modelSize(problem, i), queryTile = warpgroups * ownTile;
   int64_t blocks = window::ceilDiv(size, queryTile);
   bool differs = window::canCut(axis, size, queryTile);
   int64_t step = std::max<int64_t>(1, blocks / maxBlocks), count = 0;
@@ -98,11 +100,11 @@ AxisWork splitAxis(const Problem &problem, size_t i, int64_t warpgroups,
       work.weighted += computed * (1 + perMissing * missing);
     }
   }
-  double weight = double(blocks) / double(count);
+  work.blocks = double(blocks) * double(axis.dilation);
+  double weight = work.blocks / double(count);
   for (double *sum :
        {&work.loaded, &work.computed, &work.weighted, &work.inside})
     *sum *= weight;
-  work.blocks = double(blocks);
   work.cut =
       differs || (axis.causal ? keyTile != 1 : axis.window % keyTile != 0);
   return work;
@@ -128,6 +130,29 @@ struct BlockWork {
   }
 };
 
+/// The part of a tiling that axes do not determine.
+struct BlockShape {
+  int64_t warpgroups, keys, stages;
+  bool separable;
+};
+
+/// Adds the tiles of additional keys, which every block loads and all of its
+/// warpgroups compute.
+void addAdditionalKeys(const GpuProblem &problem, const BlockShape &shape,
+                       BlockWork &work) {
+  if (problem.additionalKeys == 0)
+    return;
+  double tiles =
+      work.blocks * double(window::ceilDiv(problem.additionalKeys, shape.keys));
+  double computed = tiles * double(shape.warpgroups);
+  double share = work.computed / (work.computed + computed);
+  work.loaded += tiles;
+  work.computed += computed;
+  work.weighted += computed;
+  work.maskedAxes *= share;
+  work.unmaskedShare = work.unmaskedShare * share + 1 - share;
+}
+
 /// Whether the coordinates in a key tile of the columns that a thread holds are
 /// numbers known at compile time plus a part that depends on the thread alone:
 /// a mask then is a comparison per coordinate and a selection per score.
@@ -143,12 +168,6 @@ bool hasSeparableColumns(const std::vector<int64_t> &keyTile,
   return !cutsOuterAxes || others % (8 / last) == 0;
 }
 
-/// The part of a tiling that axes do not determine.
-struct BlockShape {
-  int64_t warpgroups, keys, stages;
-  bool separable;
-};
-
 int64_t countSharedBytes(const GpuProblem &problem, const BlockShape &shape) {
   return problem.operandBytes * (shape.warpgroups * rows * problem.headDim +
                                  shape.stages * shape.keys *
@@ -160,13 +179,17 @@ int64_t countSharedBytes(const GpuProblem &problem, const BlockShape &shape) {
 std::optional<WarpgroupBudgets> getBudgets(const GpuProblem &problem,
                                            const GpuChip &chip,
                                            const BlockShape &shape) {
+  // Places in the table and what is on its way from there, as measured.
+  constexpr int64_t ofBias = 24;
   int64_t bytes = countSharedBytes(problem, shape);
   if (bytes > chip.sharedPerBlock || shape.keys > maxKeys ||
       shape.keys % keyMultiple != 0)
     return std::nullopt;
   WarpgroupBudgets budgets = getWarpgroupBudgets(shape.warpgroups, shape.keys,
                                                  problem.valueDim, bytes);
-  if (!budgets.fits)
+  int64_t needed = countConsumerRegisters(shape.keys, problem.valueDim) +
+                   (problem.hasBias ? ofBias : 0);
+  if (!budgets.fits || (problem.hasBias && needed > budgets.consumer))
     return std::nullopt;
   return budgets;
 }
@@ -203,6 +226,9 @@ double predictCycles(const GpuProblem &problem, const GpuChip &chip,
   // Likewise, of a score that is masked on one axis.
   constexpr double perMask = 0.45, maskLatency = 2.5;
   constexpr double perInseparable = 0.89, inseparableLatency = 1.6;
+  // Likewise, of a score that has a bias: a load, mostly from the first-level
+  // cache, and its address. Not measured.
+  constexpr double perBias = 10;
   // Code that might have to mask, where it does not.
   constexpr double perCutAxis = 34;
   // Of a block: the first tiles and the results; and what each warpgroup does.
@@ -227,7 +253,8 @@ double predictCycles(const GpuProblem &problem, const GpuChip &chip,
   double unit = std::max(perChannel * channels, perExponential);
   double perKey =
       unit +
-      std::max(0.0, ofTwo + ofTwoPerChannel * channels - unit) * 2 / busy;
+      std::max(0.0, ofTwo + ofTwoPerChannel * channels - unit) * 2 / busy +
+      (problem.hasBias ? perBias : 0);
   double perMasked = shape.separable
                          ? perMask + maskLatency / busy
                          : perInseparable + inseparableLatency / busy;
@@ -353,6 +380,7 @@ private:
       work.add(axis);
       cutsOuterAxes |= axis.cut && i + 1 < rank;
     }
+    addAdditionalKeys(problem, shape, work);
     shape.separable = hasSeparableColumns(key, cutsOuterAxes);
     double cycles = predictCycles(problem, chip, work, shape, *budgets);
     if (!isSelected(cycles) && !others.accepts(cycles))
@@ -416,12 +444,11 @@ bool schedule::isForWarpgroups(const GpuProblem &problem) {
     return channels > 0 && channels <= maxChannels &&
            channels % channelMultiple == 0;
   };
-  bool narrow = problem.fused && problem.operandBytes == 2 &&
-                fits(problem.headDim) && fits(problem.valueDim) &&
-                !problem.hasBias && problem.additionalKeys == 0;
-  for (size_t i = 0; i < problem.axes.size(); ++i)
-    narrow &=
-        problem.lengths[i] != dynamicLength && problem.axes[i].dilation == 1;
+  bool narrow = problem.gradient == Gradient::None && problem.fused &&
+                problem.operandBytes == 2 && fits(problem.headDim) &&
+                fits(problem.valueDim);
+  for (int64_t length : problem.lengths)
+    narrow &= length != dynamicLength;
   return narrow && problem.axes.size() <= maxRank;
 }
 
@@ -456,6 +483,11 @@ std::optional<HopperCost> schedule::predictHopper(const GpuProblem &problem,
   std::optional<WarpgroupBudgets> budgets = getBudgets(problem, chip, shape);
   if (own != rows || !budgets)
     return std::nullopt;
+  addAdditionalKeys(problem, shape, work);
+  double queries = 1;
+  for (int64_t length : problem.lengths)
+    queries *= double(length);
+  needed += queries * double(problem.additionalKeys);
   shape.separable = hasSeparableColumns(tiling.keyTile, cutsOuterAxes);
   cost.sharedBytes = countSharedBytes(problem, shape);
   BlockCycles parts;

@@ -7,6 +7,9 @@
 
 #include "na/Schedule/Ranking.h"
 
+#include "na/Schedule/GpuGradientModel.h"
+#include "na/Schedule/HopperGradientModel.h"
+
 #include "AxisModel.h"
 
 #include <algorithm>
@@ -71,9 +74,9 @@ void addAxes(const Problem &problem, const Schedule &schedule,
   for (size_t i = 0; i < problem.axes.size(); ++i) {
     AxisCost cost =
         axisCost(problem, i, schedule.queryTile[i], schedule.keyTile[i]);
-    double inside = cost.cut ? cost.insideTiles / cost.keyTiles : 1;
+    double inside = cost.cut ? cost.insideTiles / cost.columnTiles : 1;
     prediction.axes.push_back(
-        {cost.cut, 1 - inside, cost.keyTiles, cost.queryTiles});
+        {cost.cut, 1 - inside, cost.columnTiles, cost.rowTiles});
   }
 }
 
@@ -98,7 +101,12 @@ Prediction predictCpuSchedule(const Workload &workload,
                         {"softmax", cost.softmaxShare},
                         {"moves of tiles", cost.moveShare}});
   prediction.waste = cost.waste;
-  prediction.loadedTiles = prediction.computedTiles = cost.keyTiles;
+  prediction.loadedTiles = prediction.computedTiles = cost.columnTiles;
+  if (workload.isGradient()) {
+    prediction.sharedBytes = int64_t(cost.tileBytes);
+    prediction.text = cost.describe();
+    return prediction;
+  }
   addAxes(workload, schedule, prediction);
   double unmasked = 1;
   prediction.blocks = heads;
@@ -157,8 +165,7 @@ std::optional<Prediction> predictWarps(const Workload &workload,
 std::optional<Prediction> predictWarpgroups(const Workload &workload,
                                             const GpuChip &chip,
                                             const Schedule &schedule) {
-  if (!isForWarpgroups(workload) || workload.hasAdditionalKeys ||
-      !workload.hasBoxes || !chip.hasWarpgroups)
+  if (!isForWarpgroups(workload) || !workload.hasBoxes || !chip.hasWarpgroups)
     return std::nullopt;
   std::optional<HopperCost> cost = predictHopper(
       withKnownBatch(workload, chip), chip, getHopperTiling(schedule));
@@ -181,6 +188,46 @@ std::optional<Prediction> predictWarpgroups(const Workload &workload,
   prediction.sharedBytes = cost->sharedBytes;
   prediction.registers = cost->registers;
   prediction.text = cost->describe();
+  return prediction;
+}
+
+/// What the two models of gradients on a GPU have in common.
+template <typename CostTy>
+Prediction makeGradientPrediction(const GpuChip &chip, const CostTy &cost) {
+  Prediction prediction;
+  prediction.seconds = cost.cycles / (chip.gigahertz * 1e9);
+  prediction.waste = cost.waste;
+  prediction.blocks = cost.blocks;
+  prediction.blocksPerMultiprocessor = cost.blocksPerMultiprocessor;
+  addWaves(chip, prediction);
+  prediction.sharedBytes = cost.sharedBytes;
+  prediction.registers = cost.registers;
+  prediction.text = cost.describe();
+  return prediction;
+}
+
+std::optional<Prediction> predictGradient(const Workload &workload,
+                                          const GpuChip &chip,
+                                          const Schedule &schedule) {
+  if (schedule.warpgroupTile.empty()) {
+    auto cost =
+        predictGpuGradient(workload, chip, getGpuTiling(workload, schedule));
+    if (!cost)
+      return std::nullopt;
+    Prediction prediction = makeGradientPrediction(chip, *cost);
+    prediction.loadedTiles = prediction.computedTiles = cost->columnTiles;
+    prediction.maskedShare = cost->maskedShare;
+    return prediction;
+  }
+  if (!isForGradientWarpgroups(workload) || !workload.hasBoxes ||
+      !chip.hasWarpgroups)
+    return std::nullopt;
+  auto cost = predictHopperGradient(workload, chip, getHopperTiling(schedule));
+  if (!cost)
+    return std::nullopt;
+  Prediction prediction = makeGradientPrediction(chip, *cost);
+  prediction.loadedTiles = cost->loaded;
+  prediction.computedTiles = cost->computed;
   return prediction;
 }
 
@@ -207,43 +254,78 @@ std::optional<Prediction> predict(const Workload &workload,
     if (!chip)
       return std::nullopt;
     std::optional<Prediction> found =
-        schedule.warpgroupTile.empty()
+        workload.isGradient() ? predictGradient(workload, *chip, schedule)
+        : schedule.warpgroupTile.empty()
             ? predictWarps(workload, *chip, schedule, scale)
             : predictWarpgroups(workload, *chip, schedule);
     if (!found)
       return std::nullopt;
     prediction = std::move(*found);
   }
-  addTraffic(workload, schedule, prediction);
+  if (!workload.isGradient())
+    addTraffic(workload, schedule, prediction);
   return prediction;
 }
 
-/// Schedules of warps, with predictions that are comparable with those of
-/// warpgroups.
-std::vector<Candidate> rankWarps(const Workload &workload, const GpuChip &chip,
-                                 const RankingOptions &options) {
-  GpuProblem problem = getGpuProblem(workload);
+GpuTiling getFixedGpuTiling(const RankingOptions &options) {
   GpuTiling fixed;
   fixed.queryTile = options.fixed.queryTile;
   fixed.keyTile = options.fixed.keyTile;
   fixed.warps = options.fixed.warps;
   fixed.stages = options.fixed.stages;
   fixed.valueTile = options.fixed.valueTile;
+  return fixed;
+}
+
+Schedule makeSchedule(const GpuChip &chip, const GpuTiling &tiling) {
+  Schedule schedule;
+  schedule.target = chip.name;
+  schedule.queryTile = tiling.queryTile;
+  schedule.keyTile = tiling.keyTile;
+  schedule.stages = tiling.stages;
+  schedule.warps = tiling.warps;
+  return schedule;
+}
+
+Schedule makeSchedule(const HopperTiling &tiling) {
+  Schedule schedule;
+  schedule.target = warpgroupChip;
+  schedule.queryTile = tiling.queryTile;
+  schedule.keyTile = tiling.keyTile;
+  schedule.warpgroupTile = tiling.warpgroupTile;
+  schedule.stages = tiling.stages;
+  return schedule;
+}
+
+/// How much longer the bias makes kernels of warpgroups. Those of warps read it
+/// in the same way, of which their model knows no time.
+double scaleOfBias(const Workload &workload, const GpuChip &chip,
+                   const std::vector<Candidate> &warpgroups) {
+  if (!workload.hasBias || warpgroups.empty())
+    return 1;
+  Workload plain = workload;
+  plain.hasBias = false;
+  const auto &[schedule, prediction] = warpgroups.front();
+  std::optional<Prediction> without = predictWarpgroups(plain, chip, schedule);
+  return without ? prediction.seconds / without->seconds : 1;
+}
+
+/// Schedules of warps, with predictions that are comparable with those of
+/// warpgroups. Times are multiplied by `ofBias`.
+std::vector<Candidate> rankWarps(const Workload &workload, const GpuChip &chip,
+                                 const RankingOptions &options, double ofBias) {
+  GpuProblem problem = getGpuProblem(workload);
+  GpuTiling fixed = getFixedGpuTiling(options);
   std::vector<Candidate> candidates;
   std::optional<double> scale;
   for (const GpuTiling &tiling : rankGpu(problem, chip, options.count, fixed)) {
-    Schedule schedule;
-    schedule.target = chip.name;
-    schedule.queryTile = tiling.queryTile;
-    schedule.keyTile = tiling.keyTile;
-    schedule.stages = tiling.stages;
-    schedule.warps = tiling.warps;
+    Schedule schedule = makeSchedule(chip, tiling);
     // All channels are what a schedule means that says nothing.
     if (tiling.valueTile != problem.valueDim)
       schedule.valueTile = tiling.valueTile;
     // One factor for all keeps their order.
     if (!scale)
-      scale = scaleOfWarps(*predictGpu(problem, chip, tiling), tiling);
+      scale = ofBias * scaleOfWarps(*predictGpu(problem, chip, tiling), tiling);
     if (auto prediction = predict(workload, schedule, scale))
       candidates.push_back({std::move(schedule), std::move(*prediction)});
   }
@@ -262,22 +344,51 @@ std::vector<Candidate> rankWarpgroups(const Workload &workload,
         tilings.push_back(getHopperTiling(fixed));
         tilings.back().stages = stages;
       }
-  } else if (workload.hasBoxes && !workload.hasAdditionalKeys &&
-             fixed.queryTile.empty() && fixed.keyTile.empty()) {
+  } else if (workload.hasBoxes && fixed.queryTile.empty() &&
+             fixed.keyTile.empty()) {
     tilings = rankHopper(workload, chip, options.count);
   }
   std::vector<Candidate> candidates;
   for (const HopperTiling &tiling : tilings) {
-    Schedule schedule;
-    schedule.target = warpgroupChip;
-    schedule.queryTile = tiling.queryTile;
-    schedule.keyTile = tiling.keyTile;
-    schedule.warpgroupTile = tiling.warpgroupTile;
-    schedule.stages = tiling.stages;
+    Schedule schedule = makeSchedule(tiling);
     if (auto prediction = predict(workload, schedule, std::nullopt))
       candidates.push_back({std::move(schedule), std::move(*prediction)});
   }
   return candidates;
+}
+
+/// The one schedule that the models of gradients search for. Where there are
+/// kernels of warpgroups, they are taken.
+std::vector<Candidate> rankGradient(const Workload &workload,
+                                    const GpuChip &chip,
+                                    const RankingOptions &options) {
+  std::optional<Schedule> schedule;
+  const Schedule &fixed = options.fixed;
+  bool ofWarpgroups = options.target == warpgroupChip;
+  if (!fixed.warpgroupTile.empty()) {
+    if (ofWarpgroups) {
+      schedule = fixed;
+      schedule->target = warpgroupChip;
+      if (schedule->stages == 0)
+        schedule->stages = HopperTiling().stages;
+    }
+  } else {
+    if (ofWarpgroups && workload.hasBoxes && fixed.queryTile.empty() &&
+        fixed.keyTile.empty())
+      if (auto tiling = searchHopperGradient(workload, chip))
+        schedule = makeSchedule(*tiling);
+    if (!schedule)
+      if (auto tiling =
+              searchGpuGradient(workload, chip, getFixedGpuTiling(options)))
+        schedule = makeSchedule(chip, *tiling);
+  }
+  if (!schedule)
+    return {};
+  std::optional<Prediction> prediction =
+      predict(workload, *schedule, std::nullopt);
+  if (!prediction)
+    return {};
+  return {{std::move(*schedule), std::move(*prediction)}};
 }
 
 /// Both are sorted, and stay so.
@@ -406,14 +517,17 @@ std::vector<Candidate> schedule::rankSchedules(const Workload &workload,
   if (options.target == "cpu") {
     candidates = rankCpuSchedules(workload, options);
   } else if (const GpuChip *chip = findGpuChip(options.target)) {
+    if (workload.isGradient())
+      return rankGradient(workload, *chip, options);
     std::vector<Candidate> warpgroups;
     if (options.target == warpgroupChip)
       warpgroups = rankWarpgroups(workload, *chip, options);
-    if (options.fixed.warpgroupTile.empty())
-      candidates =
-          merge(std::move(warpgroups), rankWarps(workload, *chip, options));
-    else
-      candidates = std::move(warpgroups);
+    candidates = std::move(warpgroups);
+    if (options.fixed.warpgroupTile.empty()) {
+      double ofBias = scaleOfBias(workload, *chip, candidates);
+      candidates = merge(std::move(candidates),
+                         rankWarps(workload, *chip, options, ofBias));
+    }
   }
   if (candidates.size() > options.count)
     candidates.resize(options.count);

@@ -14,6 +14,7 @@
 
 // ALL: builtin.module(
 // ALL-NEXT:      {{^ *}}canonicalize{{(\{.*)?,?$}}
+// ALL-NEXT:      {{^ *}}na-decompose-attention-grad{{(\{.*)?,?$}}
 // UNFUSED-NEXT:  {{^ *}}na-decompose-attention{{(\{.*)?,?$}}
 // TILED-NEXT:    {{^ *}}na-select-schedule{explain=false key-tile={3} query-tile={2} target=cpu warpgroup-tile={1}}{{,?$}}
 // ALL-NEXT:      {{^ *}}linalg-decompose-aggregates{{(\{.*)?,?$}}

@@ -21,6 +21,7 @@
 // HOPPER-NEXT: {{^ *}}cse{{(\{.*)?,?$}}
 // HOPPER-NEXT: {{^ *}}nagpu-persistent-grid{{(\{.*)?,?$}}
 // HOPPER-NEXT: {{^ *}}nagpu-overlap-products{{(\{.*)?,?$}}
+// HOPPER-NEXT: {{^ *}}nagpu-overlap-gradients{{(\{.*)?,?$}}
 // HOPPER-NEXT: {{^ *}}canonicalize{{(\{.*)?,?$}}
 // HOPPER-NEXT: {{^ *}}cse{{(\{.*)?,?$}}
 // HOPPER-NEXT: {{^ *}}nagpu-narrow-index{{(\{.*)?,?$}}
@@ -34,6 +35,7 @@
 // ALL-NEXT:      {{^ *}}na-check-gpu{chip=sm_80 format=isa}{{,?$}}
 // ALL-NEXT:      {{^ *}}inline{{(\{.*)?,?$}}
 // ALL-NEXT:      {{^ *}}canonicalize{{(\{.*)?,?$}}
+// ALL-NEXT:      {{^ *}}na-decompose-attention-grad{{(\{.*)?,?$}}
 // NAIVE-NEXT:    {{^ *}}na-decompose-attention{narrow-weights=false weights-limit=40000000000}{{,?$}}
 // UNFUSED-NEXT:  {{^ *}}na-decompose-attention{narrow-weights=true weights-limit=-1}{{,?$}}
 // TILED-NEXT:    {{^ *}}na-select-schedule{explain=false key-tile={3} query-tile={2} target=sm_80 warpgroup-tile={1}}{{,?$}}

@@ -27,6 +27,7 @@ import subprocess
 import sys
 import tempfile
 
+import gradients
 import sass
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -66,18 +67,29 @@ def ptx_of(text):
 
 
 def compile_case(tools, case):
-    flags = case["flags"] + [f"--dtype={case['dtype'].replace('tf32', 'f32')}"]
-    done = call([tools.na_run, "--emit-mlir", *flags])
-    if done.returncode:
-        raise Failure("na-run: " + first_error(done.stderr))
+    dtype = case["dtype"].replace("tf32", "f32")
+    if "gradient" in case:
+        schedule = ", ".join(
+            [f'target = "{case["chip"]}"']
+            + [f"{name.replace('-', '_')} = {case[name]}"
+               for name in ("query-tile", "key-tile", "stages", "warps")
+               if name in case])
+        module = gradients.program(case["gradient"], case["flags"], dtype,
+                                   schedule if "query-tile" in case else "")
+    else:
+        done = call([tools.na_run, "--emit-mlir", *case["flags"],
+                     f"--dtype={dtype}"])
+        if done.returncode:
+            raise Failure("na-run: " + first_error(done.stderr))
+        module = done.stdout
     pipeline = [f"chip={case['chip']}", "format=isa", f"mode={case['mode']}"]
     if case["dtype"] == "tf32":
         pipeline.append("f32-math=tf32")
     pipeline += [f"{name}={','.join(map(str, case[name]))}"
                  for name in ("query-tile", "key-tile", "warpgroup-tile")
-                 if name in case]
+                 if name in case and "gradient" not in case]
     done = call([tools.na_opt, "--pass-pipeline=builtin.module(na-to-nvvm{"
-                 + " ".join(pipeline) + "})", "-"], done.stdout)
+                 + " ".join(pipeline) + "})", "-"], module)
     if done.returncode:
         raise Failure("na-opt: " + first_error(done.stderr))
     remarks = [line for line in done.stderr.splitlines() if "remark:" in line]

@@ -147,6 +147,12 @@ def _heads_last(x, shape):
     return np.ascontiguousarray(x).reshape(x.shape[0], *shape, *x.shape[2:])
 
 
+def _per_key_head(x, group):
+    """Sums [B, Hq, ..] over the query heads of each key head."""
+    heads = x.shape[1] // group
+    return x.reshape(x.shape[0], heads, group, *x.shape[2:]).sum(axis=2)
+
+
 def _default_scale(scale, q):
     return 1 / np.sqrt(q.shape[-1]) if scale is None else scale
 
@@ -203,6 +209,74 @@ def attention(
     return _heads_last(out, shape), _heads_last(lse, shape)[..., 0]
 
 
+def attention_grad(
+    q,
+    k,
+    v,
+    do,
+    window,
+    stride=None,
+    dilation=None,
+    causal=None,
+    scale=None,
+    bias=None,
+    ek=None,
+    ev=None,
+    dlse=None,
+):
+    """Returns the gradients of sum(output * do) + sum(lse * dlse), by name.
+
+    These are dq, dk, dv, with `bias` dbias, with `ek` dek and dev. They come from
+    the softmax itself, not from an output or an LSE of whoever is tested.
+    """
+    windows = _Windows(q.shape[1:-2], window, stride, dilation, causal)
+    scale = _default_scale(scale, q)
+    group = q.shape[-2] // k.shape[-2]
+    qh, doh = _heads_first(q), _heads_first(do)
+    kh, vh = _heads_first(k, group), _heads_first(v, group)
+    tokens = kh.shape[2]
+    if ek is not None:
+        # The additional keys are the last ones.
+        kh = np.concatenate([kh, _heads_first(ek, group)], axis=2)
+        vh = np.concatenate([vh, _heads_first(ev, group)], axis=2)
+    dlseh = np.zeros((*q.shape[:-1], 1)) if dlse is None else dlse[..., None]
+    dlseh = _heads_first(dlseh)
+    dqh, dkh, dvh = np.zeros_like(qh), np.zeros_like(kh), np.zeros_like(vh)
+    dbias = None if bias is None else np.zeros(np.shape(bias))
+    for queries, keys, _, offsets in windows.groups():
+        seen = np.concatenate([keys, np.arange(tokens, kh.shape[2])])
+        qg, dog = qh[:, :, queries], doh[:, :, queries]
+        kg, vg = kh[:, :, seen], vh[:, :, seen]
+        logits = scale * (qg @ kg.swapaxes(2, 3))
+        if bias is not None:
+            logits[..., : len(keys)] += _row_bias(bias, offsets)
+        weights = np.exp(logits - logits.max(axis=3, keepdims=True))
+        weights /= weights.sum(axis=3, keepdims=True)
+        dweights = dog @ vg.swapaxes(2, 3)
+        mean = (weights * dweights).sum(axis=3, keepdims=True)
+        dlogits = weights * (dweights - mean + dlseh[:, :, queries])
+        dqh[:, :, queries] = scale * (dlogits @ kg)
+        dkh[:, :, seen] += scale * (dlogits.swapaxes(2, 3) @ qg)
+        dvh[:, :, seen] += weights.swapaxes(2, 3) @ dog
+        if bias is not None:
+            # Pairs of one relative position add up.
+            np.add.at(dbias, (slice(None), *offsets),
+                      dlogits[..., : len(keys)].sum(axis=0))
+
+    dkh, dvh = _per_key_head(dkh, group), _per_key_head(dvh, group)
+    grads = {
+        "dq": _heads_last(dqh, windows.shape),
+        "dk": _heads_last(dkh[:, :, :tokens], windows.shape),
+        "dv": _heads_last(dvh[:, :, :tokens], windows.shape),
+    }
+    if bias is not None:
+        grads["dbias"] = dbias
+    if ek is not None:
+        grads["dek"] = _heads_last(dkh[:, :, tokens:], (ek.shape[1],))
+        grads["dev"] = _heads_last(dvh[:, :, tokens:], (ev.shape[1],))
+    return grads
+
+
 def group_count(shape, window, stride=None, dilation=None, causal=None):
     """How many different sets of keys there are; all rows cost as many products."""
     return _Windows(shape, window, stride, dilation, causal).count()
@@ -231,6 +305,56 @@ def av(w, v, window, stride=None, dilation=None, causal=None):
         weights = wh[:, :, queries[:, None], slots[None, :]]
         out[:, :, queries] = weights @ vh[:, :, keys]
     return _heads_last(out, windows.shape)
+
+
+def qk_grad(
+    q, k, ds, window, stride=None, dilation=None, causal=None, scale=None, bias=False
+):
+    """Returns the gradients of sum(scores * ds): dq, dk and, with `bias`, dbias."""
+    windows = _Windows(q.shape[1:-2], window, stride, dilation, causal)
+    scale = _default_scale(scale, q)
+    group = q.shape[-2] // k.shape[-2]
+    qh, kh, dsh = _heads_first(q), _heads_first(k, group), _heads_first(ds)
+    dqh, dkh = np.zeros_like(qh), np.zeros_like(kh)
+    dbias = np.zeros((q.shape[-2], *[2 * w - 1 for w in window]))
+    for queries, keys, slots, offsets in windows.groups():
+        dlogits = dsh[:, :, queries[:, None], slots[None, :]]
+        dqh[:, :, queries] = scale * (dlogits @ kh[:, :, keys])
+        dkh[:, :, keys] += scale * (dlogits.swapaxes(2, 3) @ qh[:, :, queries])
+        np.add.at(dbias, (slice(None), *offsets), dlogits.sum(axis=0))
+    grads = {
+        "dq": _heads_last(dqh, windows.shape),
+        "dk": _heads_last(_per_key_head(dkh, group), windows.shape),
+    }
+    return {**grads, "dbias": dbias} if bias else grads
+
+
+def av_grad(w, v, do, window, stride=None, dilation=None, causal=None):
+    """Returns the gradients of sum(output * do): dw and dv."""
+    windows = _Windows(w.shape[1:-2], window, stride, dilation, causal)
+    group = w.shape[-2] // v.shape[-2]
+    wh, vh, doh = _heads_first(w), _heads_first(v, group), _heads_first(do)
+    dwh, dvh = np.zeros_like(wh), np.zeros_like(vh)
+    for queries, keys, slots, _ in windows.groups():
+        at = (slice(None), slice(None), queries[:, None], slots[None, :])
+        dwh[at] = doh[:, :, queries] @ vh[:, :, keys].swapaxes(2, 3)
+        dvh[:, :, keys] += wh[at].swapaxes(2, 3) @ doh[:, :, queries]
+    return {
+        "dw": _heads_last(dwh, windows.shape),
+        "dv": _heads_last(_per_key_head(dvh, group), windows.shape),
+    }
+
+
+def merge_grad(outputs, lses, do, dlse=None):
+    """Returns the gradients of the outputs and of the LSEs, two lists."""
+    outputs = np.stack([np.asarray(o, np.float64) for o in outputs])
+    lses = np.stack([np.asarray(l, np.float64) for l in lses])
+    output, lse = merge(outputs, lses)
+    empty = np.isneginf(lses)
+    weights = np.where(empty, 0, np.exp(lses - np.where(np.isneginf(lse), 0, lse)))
+    dots = (do * (np.where(empty[..., None], 0, outputs) - output)).sum(axis=-1)
+    dots += 0 if dlse is None else dlse
+    return list(weights[..., None] * do), list(weights * dots)
 
 
 def merge(outputs, lses):

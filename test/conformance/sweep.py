@@ -23,6 +23,8 @@ LENGTHS = {1: 100, 2: 24, 3: 10}
 GPU_QUERIES, GPU_KEYS = 128, 176
 # GPUs whose form of the tiled program is run on the CPU as well.
 GPUS = ("sm_80", "sm_90")
+# Scales whose products with the data's dots are exact where they are large.
+SCALES = [0.0, -0.5, -0.125, 0.01, 1.0]
 
 
 def random_axis(rng, longest):
@@ -59,8 +61,7 @@ def random_problem(rng):
     bias = None
     if rng.random() < 0.3:
         bias = "f64" if dtype == "f64" else str(rng.choice(["f32", dtype]))
-    # Scales whose products with the data's dots are exact where they are large.
-    scales = [None] * 5 + [0.0, -0.5, -0.125, 0.01, 1.0]
+    scales = [None] * 5 + SCALES
     return Problem(
         shape,
         window,
@@ -179,10 +180,11 @@ def hopper_problem(rng):
     """A problem in the scope of kernels with warpgroups."""
     rank = int(rng.integers(1, 4))
     axes = [random_axis(rng, HOPPER_LENGTHS[rank]) for _ in range(rank)]
-    axes = [(n, w, min(s, w), 1, c) for n, w, s, _, c in axes]
     shape, window, stride, dilation, causal = map(list, zip(*axes))
     kv_heads = int(rng.integers(1, 3))
     head_dim = 128 if rng.random() < 0.5 else 16 * int(rng.integers(1, 17))
+    dtype = str(rng.choice(["bf16", "f16"]))
+    scales = [None] * 5 + SCALES
     return Problem(
         shape,
         window,
@@ -194,7 +196,10 @@ def hopper_problem(rng):
         kv_heads=kv_heads,
         head_dim=head_dim,
         value_dim=head_dim,
-        dtype=str(rng.choice(["bf16", "f16"])),
+        extra_kv=int(rng.integers(1, 300)) if rng.random() < 0.3 else 0,
+        bias=str(rng.choice(["f32", dtype])) if rng.random() < 0.25 else None,
+        scale=scales[rng.integers(len(scales))],
+        dtype=dtype,
         lse=bool(rng.random() < 0.9),
     )
 

@@ -88,7 +88,8 @@ explainAll(const Options &options, MLIRContext &context) {
   llvm::Error failure = llvm::Error::success();
   program->module->walk([&](Operation *op) {
     std::optional<schedule::Workload> workload = getWorkload(op);
-    if (!workload)
+    // Of a gradient there is no ranking, and no drawing of its tiles.
+    if (!workload || workload->isGradient())
       return WalkResult::advance();
     if (workload->axes.size() != ranking.fixed.queryTile.size() &&
         !ranking.fixed.queryTile.empty()) {
@@ -112,7 +113,7 @@ explainAll(const Options &options, MLIRContext &context) {
     return std::move(failure);
   if (explanations.empty())
     return llvm::createStringError(
-        "the program has no operation that takes a schedule");
+        "the program has no na.attention, na.qk or na.av");
   if (!options.svgFile.empty())
     if (llvm::Error error = writeFile(options.svgFile,
                                       schedule::printSVG(explanations.front())))

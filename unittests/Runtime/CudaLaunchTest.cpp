@@ -312,6 +312,9 @@ void encode(const TensorBoxes &boxes, TensorMap &map, int64_t argument = 1) {
   std::vector<int64_t> shape(boxes.sizes);
   shape.insert(shape.end(), boxes.strides.begin(), boxes.strides.end());
   shape.insert(shape.end(), boxes.box.begin(), boxes.box.end());
+  std::vector<int64_t> dilation(boxes.dilation);
+  dilation.resize(std::max<size_t>(boxes.sizes.size(), 3) - 3, 1);
+  shape.insert(shape.end(), dilation.begin(), dilation.end());
   auto function = reinterpret_cast<decltype(&naCudaEncodeTensorMap)>(
       symbol("naCudaEncodeTensorMap"));
   function(&map, argument, reinterpret_cast<int64_t>(boxes.address),
@@ -393,6 +396,28 @@ TEST_F(CudaLaunch, TensorMapsFoldHeadsAndChannels) {
   EXPECT_EQ(fakeCalls("cuTensorMapEncodeTiled"), 2);
 }
 
+TEST_F(CudaLaunch, TensorMapsFoldResidues) {
+  LaunchScope scope(*table, nullptr);
+  TensorBoxes boxes = makeBoxes();
+  boxes.address = reinterpret_cast<const void *>(uintptr_t(1) << 20);
+  boxes.sizes = {2, 7, 40, 4, 128};
+  boxes.strides = {7 * 40 * 512, 40 * 512, 512, 128, 1};
+  boxes.dilation = {3, 4};
+  TensorMap map;
+  encode(boxes, map);
+  ASSERT_FALSE(scope.error()) << scope.error().message();
+  // 7 tokens are 3 of each residue, if there were two more in front. The
+  // innermost dimension has 2 and 3 steps more of the two axes.
+  EXPECT_EQ(map.words[1], (uint64_t(1) << 20) - 2 * 40960);
+  EXPECT_EQ(map.words[2], 512u + 2 * 20480 + 3 * 512);
+  EXPECT_EQ(map.words[3], 10u);
+  EXPECT_EQ(map.words[4], 3u);
+  EXPECT_EQ(map.words[5], 2u);
+  EXPECT_EQ(map.words[6], 4 * 1024u);
+  EXPECT_EQ(map.words[7], 3 * 40960u);
+  EXPECT_EQ(map.words[8], 7 * 40960u);
+}
+
 TEST_F(CudaLaunch, TheStrideOfOneElementDoesNotMatter) {
   LaunchScope scope(*table, nullptr);
   TensorBoxes boxes = makeBoxes();
@@ -460,7 +485,25 @@ TEST_F(CudaLaunch, BadTensorMapsAreNamed) {
       {[](TensorBoxes &b) { b.box[3] = 4; }, invalid,
        "a row of the box has 8 bytes, expected a multiple of 16, at most 128"},
       {[](TensorBoxes &b) { b.swizzleBytes = 96; }, invalid,
-       "the swizzle is of 96 bytes, expected 0, 32, 64 or 128"}};
+       "the swizzle is of 96 bytes, expected 0, 32, 64 or 128"},
+      {[](TensorBoxes &b) { b.dilation = {1, 41}; }, invalid,
+       "the dilation of dimension 2 is 41, expected 1 to the 40 tokens"},
+      {[](TensorBoxes &b) { b.dilation = {0, 1}; }, invalid,
+       "the dilation of dimension 1 is 0, expected 1 to the 3 tokens"},
+      {[](TensorBoxes &b) {
+         b.strides[1] = 1ll << 30;
+         b.dilation = {3, 1};
+       },
+       invalid,
+       "the stride of dimension 1 is 1073741824, expected less for a dilation "
+       "of 3: a coordinate passes 2147483647"},
+      {[](TensorBoxes &b) {
+         b.strides[1] = 1ll << 38;
+         b.dilation = {3, 1};
+       },
+       invalid,
+       "the stride of dimension 1 is 274877906944, expected a multiple of 8 "
+       "(16 bytes) from 0 to 183251937962"}};
   for (const Case &one : cases) {
     TensorBoxes boxes = makeBoxes();
     one.change(boxes);

@@ -21,6 +21,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <thread>
 #include <unistd.h>
@@ -597,48 +598,59 @@ TEST(Cuda, ClustersOfBlocks) {
   }
 }
 
-TEST(Cuda, TensorMapsReadBoxes) {
-  if (device().properties().major < 9)
-    GTEST_SKIP() << device().properties().arch() << " has no TMA";
-  KernelOptions options;
-  options.dynamicSharedBytes = 1032;
-  Expected<Kernel> kernel = kernelOf(device(), boxPtx, "box", options);
-  ASSERT_GOT(kernel);
-  // [2, 37, 3, 128], whose rows are 520 elements apart; no two are alike.
-  constexpr int batches = 2, tokens = 37, heads = 3, channels = 128;
-  constexpr int pitch = 520;
-  std::vector<uint16_t> tensor(batches * tokens * pitch);
-  for (size_t i = 0; i < tensor.size(); ++i)
-    tensor[i] = uint16_t(i + 1);
-  const size_t bytes = tensor.size() * 2;
-  Expected<Buffer> in = device().allocate(bytes);
-  ASSERT_GOT(in);
-  Expected<Buffer> out = device().allocate(1024);
-  ASSERT_GOT(out);
-  ASSERT_OK(device().copyToDevice(in->data(), tensor.data(), bytes));
-  TensorBoxes boxes;
-  boxes.address = in->data();
-  boxes.type = TensorType::BF16;
-  boxes.sizes = {batches, tokens, heads, channels};
-  boxes.strides = {tokens * pitch, pitch, channels, 1};
-  boxes.box = {1, 8, 64};
-  TensorMap map;
-  ASSERT_OK(encodeTensorMap(device(), boxes, map));
-  LaunchConfig config;
-  config.block.x = 256;
-  config.dynamicSharedBytes = 1032;
-  // The last two begin before the first token and end behind the last.
-  const std::array<int, 3> places[] = {
-      {0, 0, 0}, {1, 11, 2 * 128 + 64}, {1, -3, 64}, {0, 32, 128}};
-  for (auto [batch, token, channel] : places) {
-    ASSERT_OK(device().fill(out->data(), 0xff, 1024));
-    ASSERT_OK(kernel->launch(config, nullptr, map, out->data(), channel, token,
-                             batch));
+/// Boxes of 8 tokens and 64 channels of a tensor [2, 37, 3, 128] of which no
+/// two elements are alike.
+class Boxes {
+public:
+  static constexpr int batches = 2, tokens = 37, heads = 3, channels = 128;
+
+  /// The tokens are `pitch` elements apart, those of a box `dilation` tokens.
+  void make(int pitch, int dilation) {
+    this->pitch = pitch;
+    this->dilation = dilation;
+    KernelOptions options;
+    options.dynamicSharedBytes = 1032;
+    Expected<Kernel> box = kernelOf(device(), boxPtx, "box", options);
+    ASSERT_GOT(box);
+    kernel.emplace(std::move(*box));
+    tensor.resize(batches * tokens * pitch);
+    for (size_t i = 0; i < tensor.size(); ++i)
+      tensor[i] = uint16_t(i + 1);
+    const size_t bytes = tensor.size() * 2;
+    Expected<Buffer> memory = device().allocate(bytes);
+    ASSERT_GOT(memory);
+    in = std::move(*memory);
+    Expected<Buffer> tile = device().allocate(1024);
+    ASSERT_GOT(tile);
+    out = std::move(*tile);
+    ASSERT_OK(device().copyToDevice(in.data(), tensor.data(), bytes));
+    TensorBoxes boxes;
+    boxes.address = in.data();
+    boxes.type = TensorType::BF16;
+    boxes.sizes = {batches, tokens, heads, channels};
+    boxes.strides = {tokens * pitch, pitch, channels, 1};
+    boxes.box = {1, 8, 64};
+    boxes.dilation = {dilation};
+    ASSERT_OK(encodeTensorMap(device(), boxes, map));
+  }
+
+  /// Reads the box whose first token and channel these are.
+  void check(int batch, int token, int channel) {
+    const int padding = (tokens + dilation - 1) / dilation * dilation - tokens;
+    const int place = token + padding;
+    const int residue = dilation == 1 ? 0 : place % dilation;
+    LaunchConfig config;
+    config.block.x = 256;
+    config.dynamicSharedBytes = 1032;
+    ASSERT_OK(device().fill(out.data(), 0xff, 1024));
+    ASSERT_OK(kernel->launch(config, nullptr, map, out.data(),
+                             channel + residue * pitch,
+                             (place - residue) / dilation, batch));
     uint16_t tile[8][64];
-    ASSERT_OK(device().copyToHost(tile, out->data(), sizeof(tile)));
+    ASSERT_OK(device().copyToHost(tile, out.data(), sizeof(tile)));
     for (int row = 0; row < 8; ++row)
       for (int column = 0; column < 64; ++column) {
-        const int at = token + row;
+        const int at = token + row * dilation;
         const bool inside = at >= 0 && at < tokens;
         const uint16_t expected =
             inside ? tensor[(batch * tokens + at) * pitch + channel + column]
@@ -647,7 +659,39 @@ TEST(Cuda, TensorMapsReadBoxes) {
             << batch << ", " << at << ", " << channel + column;
       }
   }
+
+private:
+  int pitch = 0, dilation = 1;
+  std::optional<Kernel> kernel;
+  std::vector<uint16_t> tensor;
+  Buffer in, out;
+  TensorMap map;
+};
+
+TEST(Cuda, TensorMapsReadBoxes) {
+  if (device().properties().major < 9)
+    GTEST_SKIP() << device().properties().arch() << " has no TMA";
+  Boxes boxes;
+  ASSERT_NO_FATAL_FAILURE(boxes.make(520, 1));
+  // The last two begin before the first token and end behind the last.
+  const std::array<int, 3> places[] = {
+      {0, 0, 0}, {1, 11, 2 * 128 + 64}, {1, -3, 64}, {0, 32, 128}};
+  for (auto [batch, token, channel] : places)
+    ASSERT_NO_FATAL_FAILURE(boxes.check(batch, token, channel));
   addVectors(device(), nullptr, 1000, 11);
+}
+
+// One map reads every fourth token from any first one on; what lies beyond the
+// last of a residue is zeros, also at the end of the tensor.
+TEST(Cuda, TensorMapsReadResidues) {
+  if (device().properties().major < 9)
+    GTEST_SKIP() << device().properties().arch() << " has no TMA";
+  Boxes boxes;
+  ASSERT_NO_FATAL_FAILURE(boxes.make(Boxes::heads * Boxes::channels, 4));
+  for (int batch = 0; batch < Boxes::batches; ++batch)
+    for (int token = 0; token < Boxes::tokens; ++token)
+      ASSERT_NO_FATAL_FAILURE(
+          boxes.check(batch, token, token % Boxes::heads * 128 + 64));
 }
 
 TEST(Cuda, EventsTimeAndNothingWaits) {

@@ -29,7 +29,7 @@ Problem makeProblem(std::vector<Axis> axes, std::vector<int64_t> lengths,
 }
 
 std::string describe(const Problem &problem) {
-  std::string text;
+  std::string text = " gradient " + std::to_string(int(problem.gradient));
   for (size_t i = 0; i < problem.axes.size(); ++i) {
     const Axis &axis = problem.axes[i];
     text += " [length " + std::to_string(problem.lengths[i]) + " window " +
@@ -49,20 +49,20 @@ int64_t product(const std::vector<int64_t> &values) {
 
 /// Counts what the tiled program does, tile by tile.
 struct Count {
-  double queryTiles = 0, keyTiles = 0, needed = 1;
+  double rowTiles = 0, columnTiles = 0, needed = 1;
 };
 
 Count countTiles(const Problem &problem, const Tiling &tiling) {
   Count count;
-  struct Tile {
-    int64_t keyTiles;
-  };
-  std::vector<std::vector<Tile>> perAxis;
+  // The column tiles of every row tile.
+  std::vector<std::vector<int64_t>> perAxis;
   for (size_t i = 0; i < problem.axes.size(); ++i) {
     const Axis &axis = problem.axes[i];
-    int64_t length = problem.lengths[i], queryTile = tiling.queryTile[i];
+    int64_t length = problem.lengths[i];
+    int64_t rowTile = tiling.getRowTile(problem)[i];
+    int64_t columnTile = tiling.getColumnTile(problem)[i];
     int64_t largest = (length + axis.dilation - 1) / axis.dilation;
-    std::vector<Tile> tiles;
+    std::vector<int64_t> tiles;
     int64_t needed = 0;
     for (int64_t residue = 0; residue < axis.dilation; ++residue) {
       int64_t size = window::classSize<int64_t>(axis, length, residue);
@@ -71,15 +71,17 @@ Count countTiles(const Problem &problem, const Tiling &tiling) {
         needed += keys.end - keys.begin;
       }
       // All classes have as many tiles as the largest; those beyond a smaller
-      // class take its last query.
-      for (int64_t begin = 0; begin < largest; begin += queryTile) {
+      // class take its last row.
+      for (int64_t begin = 0; begin < largest; begin += rowTile) {
         int64_t first = std::min(begin, size - 1);
-        int64_t last = std::max(std::min(begin + queryTile, size), first + 1);
-        auto span = window::tileSpan<int64_t>(axis, size, first, last);
-        int64_t keyTiles = 0;
-        for (int64_t key = span.begin; key < span.end; key += tiling.keyTile[i])
-          ++keyTiles;
-        tiles.push_back({keyTiles});
+        int64_t last = std::max(std::min(begin + rowTile, size), first + 1);
+        auto span = problem.hasKeyRows()
+                        ? window::inverseTileSpan(axis, size, first, last)
+                        : window::tileSpan(axis, size, first, last);
+        int64_t columnTiles = 0;
+        for (int64_t at = span.begin; at < span.end; at += columnTile)
+          ++columnTiles;
+        tiles.push_back(columnTiles);
       }
     }
     count.needed *= double(needed);
@@ -88,11 +90,11 @@ Count countTiles(const Problem &problem, const Tiling &tiling) {
   // All combinations of the axes' tiles.
   std::vector<size_t> at(perAxis.size(), 0);
   while (true) {
-    int64_t keyTiles = 1;
+    int64_t columnTiles = 1;
     for (size_t i = 0; i < at.size(); ++i)
-      keyTiles *= perAxis[i][at[i]].keyTiles;
-    count.queryTiles += 1;
-    count.keyTiles += double(keyTiles);
+      columnTiles *= perAxis[i][at[i]];
+    count.rowTiles += 1;
+    count.columnTiles += double(columnTiles);
     size_t axis = 0;
     while (axis < at.size() && ++at[axis] == perAxis[axis].size())
       at[axis++] = 0;
@@ -114,18 +116,20 @@ void expectLegal(const Problem &problem, const Tiling &tiling) {
   size_t rank = problem.axes.size();
   ASSERT_EQ(tiling.queryTile.size(), rank) << describe(problem);
   ASSERT_EQ(tiling.keyTile.size(), rank) << describe(problem);
-  EXPECT_LE(product(tiling.queryTile), 128) << describe(problem);
-  EXPECT_LE(product(tiling.keyTile), 512) << describe(problem);
+  const std::vector<int64_t> &rows = tiling.getRowTile(problem);
+  const std::vector<int64_t> &columns = tiling.getColumnTile(problem);
+  EXPECT_LE(product(rows), 128) << describe(problem);
+  EXPECT_LE(product(columns), 512) << describe(problem);
   for (size_t i = 0; i < rank; ++i) {
-    EXPECT_GE(tiling.queryTile[i], 1) << describe(problem);
-    EXPECT_GE(tiling.keyTile[i], 1) << describe(problem);
+    EXPECT_GE(rows[i], 1) << describe(problem);
+    EXPECT_GE(columns[i], 1) << describe(problem);
     if (problem.lengths[i] == dynamicLength)
       continue;
     int64_t size =
         window::classSize<int64_t>(problem.axes[i], problem.lengths[i], 0);
     // A power of two that holds the whole axis is as large as it gets.
-    EXPECT_LT(tiling.queryTile[i], 2 * size) << describe(problem);
-    EXPECT_LE(tiling.keyTile[i], size) << describe(problem);
+    EXPECT_LT(rows[i], 2 * size) << describe(problem);
+    EXPECT_LE(columns[i], size) << describe(problem);
   }
 }
 
@@ -138,6 +142,7 @@ std::vector<Problem> randomProblems(int count, int64_t maxLength) {
   std::vector<Problem> problems;
   for (int n = 0; n < count; ++n) {
     Problem problem = makeProblem({}, {}, draw(1, 256));
+    problem.gradient = Gradient(n % 3);
     int64_t rank = draw(1, 3);
     for (int64_t i = 0; i < rank; ++i) {
       int64_t length = draw(1, maxLength);
@@ -164,10 +169,10 @@ TEST(CostModel, WasteIsWhatTheTilesCompute) {
                  std::vector<int64_t>(problem.axes.size(), 1)}}) {
       Cost cost = predictCpu(problem, tiling);
       Count count = countTiles(problem, tiling);
-      EXPECT_NEAR(cost.keyTiles, count.keyTiles / count.queryTiles,
-                  1e-9 * cost.keyTiles)
+      EXPECT_NEAR(cost.columnTiles, count.columnTiles / count.rowTiles,
+                  1e-9 * cost.columnTiles)
           << describe(problem);
-      double computed = count.keyTiles * double(product(tiling.queryTile)) *
+      double computed = count.columnTiles * double(product(tiling.queryTile)) *
                         double(product(tiling.keyTile));
       EXPECT_NEAR(cost.waste, computed / count.needed, 1e-9 * cost.waste)
           << describe(problem);
@@ -184,7 +189,7 @@ TEST(CostModel, SampledAxesAreNearTheCount) {
     Tiling tiling{{16}, {32}};
     Cost cost = predictCpu(problem, tiling);
     Count count = countTiles(problem, tiling);
-    double waste = count.keyTiles * 16 * 32 / count.needed;
+    double waste = count.columnTiles * 16 * 32 / count.needed;
     EXPECT_NEAR(cost.waste, waste, 0.02 * waste) << describe(problem);
   }
 }
@@ -251,15 +256,32 @@ TEST(CostModel, LanesAndCacheDecide) {
   EXPECT_GT(wide.cycles, narrow.cycles);
 }
 
+TEST(CostModel, GradientsTakeMoreProducts) {
+  Problem problem = makeProblem({{7}, {7}}, {56, 56}, 64);
+  Tiling tiling{{8, 8}, {14, 14}};
+  double forward = predictCpu(problem, tiling).cycles;
+  problem.gradient = Gradient::Queries;
+  double queries = predictCpu(problem, tiling).cycles;
+  problem.gradient = Gradient::KeysAndValues;
+  std::swap(tiling.queryTile, tiling.keyTile);
+  double keys = predictCpu(problem, tiling).cycles;
+  EXPECT_GT(queries, 1.2 * forward);
+  EXPECT_GT(keys, 1.2 * queries);
+}
+
 TEST(CostModel, DescribesItself) {
   Cost cost;
   cost.cycles = 1.25e6;
   cost.waste = 2.5;
-  cost.keyTiles = 3;
+  cost.columnTiles = 3;
   cost.tileBytes = 10 * 1024 + 512;
   EXPECT_EQ(cost.describe(),
             "predicted 1.25e+06 cycles per head, waste 2.50, 3 key tiles per "
             "query tile, 10 KiB of tiles");
+  cost.hasKeyRows = true;
+  EXPECT_EQ(cost.describe(),
+            "predicted 1.25e+06 cycles per head, waste 2.50, 3 query tiles per "
+            "key tile, 10 KiB of tiles");
 }
 
 TEST(CostModel, SearchIsFast) {

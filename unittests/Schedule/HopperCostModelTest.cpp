@@ -327,13 +327,62 @@ TEST(HopperCostModel, Scope) {
   without([](GpuProblem &p) { p.headDim = 272; });
   without([](GpuProblem &p) { p.valueDim = 24; });
   without([](GpuProblem &p) { p.operandBytes = 4; });
-  without([](GpuProblem &p) { p.hasBias = true; });
-  without([](GpuProblem &p) { p.additionalKeys = 1; });
   without([](GpuProblem &p) { p.fused = false; });
-  without([](GpuProblem &p) { p.axes[0].dilation = 2; });
   without([](GpuProblem &p) { p.lengths[0] = dynamicLength; });
   // Products of warpgroups.
   EXPECT_FALSE(searchHopper(problem, *findGpuChip("sm_89")));
+}
+
+// Residue classes are problems of their own: with as many tokens each as the
+// axis of another problem has, they cost as many times as much.
+TEST(HopperCostModel, ResidueClasses) {
+  GpuProblem one = makeProblem({{9}, {5}}, {40, 32}, 132 * 8);
+  GpuProblem dilated = makeProblem({{9}, {5}}, {160, 64}, 132);
+  dilated.axes[0].dilation = 4;
+  dilated.axes[1].dilation = 2;
+  HopperTiling tiling = makeTiling({8, 16}, {8, 8}, {8, 8});
+  auto cost = predictHopper(one, getChip(), tiling);
+  auto dilatedCost = predictHopper(dilated, getChip(), tiling);
+  ASSERT_TRUE(cost && dilatedCost);
+  EXPECT_DOUBLE_EQ(cost->cycles, dilatedCost->cycles);
+  EXPECT_DOUBLE_EQ(cost->waste, dilatedCost->waste);
+  EXPECT_DOUBLE_EQ(cost->blocks, dilatedCost->blocks);
+  EXPECT_DOUBLE_EQ(cost->loaded, dilatedCost->loaded);
+  EXPECT_DOUBLE_EQ(cost->maskedShare, dilatedCost->maskedShare);
+}
+
+// Every thread block loads as many tiles of additional keys, and all of its
+// warpgroups compute them, without a mask.
+TEST(HopperCostModel, AdditionalKeys) {
+  GpuProblem problem = makeProblem({{9}, {5}}, {64, 64}, 24);
+  HopperTiling tiling = makeTiling({8, 16}, {8, 8}, {8, 8});
+  auto cost = predictHopper(problem, getChip(), tiling);
+  problem.additionalKeys = 65;
+  auto more = predictHopper(problem, getChip(), tiling);
+  ASSERT_TRUE(cost && more);
+  EXPECT_DOUBLE_EQ(more->loaded, cost->loaded + 2);
+  EXPECT_DOUBLE_EQ(more->computed, cost->computed + 2);
+  EXPECT_DOUBLE_EQ(more->blocks, cost->blocks);
+  EXPECT_NEAR(more->maskedShare * more->computed,
+              cost->maskedShare * cost->computed, 1e-9);
+  EXPECT_GT(more->cycles, cost->cycles);
+}
+
+TEST(HopperCostModel, BiasTakesTime) {
+  GpuProblem problem = makeProblem({{9}, {5}}, {64, 64}, 24);
+  HopperTiling tiling = makeTiling({8, 16}, {8, 8}, {8, 8});
+  auto cost = predictHopper(problem, getChip(), tiling);
+  problem.hasBias = true;
+  auto more = predictHopper(problem, getChip(), tiling);
+  ASSERT_TRUE(cost && more);
+  EXPECT_GT(more->cycles, 1.2 * cost->cycles);
+  EXPECT_EQ(more->waste, cost->waste);
+  EXPECT_TRUE(searchHopper(problem, getChip()));
+  // And registers: tiles of so many keys would spill.
+  tiling = makeTiling({8, 16}, {8, 8}, {22, 8});
+  EXPECT_FALSE(predictHopper(problem, getChip(), tiling));
+  problem.hasBias = false;
+  EXPECT_TRUE(predictHopper(problem, getChip(), tiling));
 }
 
 TEST(HopperCostModel, IllegalTilings) {

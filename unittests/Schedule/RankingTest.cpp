@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "na/Schedule/Ranking.h"
+#include "na/Schedule/GpuGradientModel.h"
+#include "na/Schedule/HopperGradientModel.h"
 #include "gtest/gtest.h"
 
 #include <ctime>
@@ -142,8 +144,86 @@ TEST(Ranking, WarpgroupsNeedBoxesAndTheirChip) {
   EXPECT_EQ(first("sm_90a").target, "sm_90");
   EXPECT_FALSE(predictSchedule(workload, ofWarpgroups));
   workload.hasBoxes = true;
+  // They take additional keys and a bias, which do not make warps better.
   workload.hasAdditionalKeys = true;
-  EXPECT_EQ(first("sm_90a").target, "sm_90");
+  workload.additionalKeys = 4;
+  EXPECT_EQ(first("sm_90a").target, "sm_90a");
+  workload.hasBias = true;
+  EXPECT_EQ(first("sm_90a").target, "sm_90a");
+}
+
+// The model of warps knows no time of it, which is no reason to take them.
+TEST(Ranking, BiasKeepsTheKindOfKernel) {
+  auto hasWarpgroupsFirst = [](const Workload &workload) {
+    auto ranked = rankSchedules(workload, makeOptions("sm_90a", 1));
+    return !ranked.at(0).schedule.warpgroupTile.empty();
+  };
+  Workload few = makeWorkload({{3}}, {32}, 8192, 16);
+  for (Workload workload : {getWorkloads()[0], getWorkloads()[2], few}) {
+    bool plain = hasWarpgroupsFirst(workload);
+    EXPECT_EQ(plain, workload.headDim != 16);
+    workload.hasBias = true;
+    workload.biasType = "f32";
+    EXPECT_EQ(hasWarpgroupsFirst(workload), plain) << workload.getKey();
+  }
+}
+
+TEST(Ranking, GradientsHaveTheScheduleOfTheirSearch) {
+  for (Gradient gradient : {Gradient::Queries, Gradient::KeysAndValues}) {
+    Workload workload = makeWorkload({{9}, {15}}, {48, 64}, 8);
+    workload.gradient = gradient;
+    workload.operation = "attention_dq";
+    for (const char *target : {"sm_80", "sm_90a"}) {
+      const GpuChip &chip = *findGpuChip(target);
+      auto ranked = rankSchedules(workload, makeOptions(target, 8));
+      ASSERT_EQ(ranked.size(), 1u) << target;
+      const Schedule &schedule = ranked[0].schedule;
+      auto ofWarps = searchGpuGradient(workload, chip);
+      auto ofWarpgroups = searchHopperGradient(workload, chip);
+      ASSERT_TRUE(ofWarps);
+      ASSERT_EQ(bool(ofWarpgroups), target == std::string("sm_90a"));
+      if (ofWarpgroups) {
+        EXPECT_EQ(schedule.target, "sm_90a");
+        EXPECT_EQ(schedule.queryTile, ofWarpgroups->queryTile);
+        EXPECT_EQ(schedule.keyTile, ofWarpgroups->keyTile);
+        EXPECT_EQ(schedule.warpgroupTile, ofWarpgroups->warpgroupTile);
+        EXPECT_EQ(
+            ranked[0].prediction.text,
+            predictHopperGradient(workload, chip, *ofWarpgroups)->describe());
+        workload.hasBoxes = false;
+        EXPECT_EQ(
+            rankSchedules(workload, makeOptions(target, 1))[0].schedule.target,
+            "sm_90");
+      } else {
+        EXPECT_EQ(schedule.queryTile, ofWarps->queryTile);
+        EXPECT_EQ(schedule.keyTile, ofWarps->keyTile);
+        EXPECT_EQ(schedule.warps, ofWarps->warps);
+        EXPECT_EQ(schedule.stages, ofWarps->stages);
+        EXPECT_EQ(ranked[0].prediction.text,
+                  predictGpuGradient(workload, chip, *ofWarps)->describe());
+      }
+    }
+    Tiling tiling = searchCpu(workload);
+    auto ranked = rankSchedules(workload, makeOptions("cpu", 1));
+    ASSERT_EQ(ranked.size(), 1u);
+    EXPECT_EQ(ranked[0].schedule.queryTile, tiling.queryTile);
+    EXPECT_EQ(ranked[0].schedule.keyTile, tiling.keyTile);
+  }
+}
+
+// One less than the forward has.
+TEST(Ranking, GradientsHaveTwoWarpgroups) {
+  Workload workload = makeWorkload({{9}, {15}}, {48, 64}, 8, 64);
+  workload.gradient = Gradient::Queries;
+  Schedule schedule;
+  schedule.target = "sm_90a";
+  schedule.queryTile = {16, 8};
+  schedule.keyTile = {4, 8};
+  schedule.warpgroupTile = {8, 8};
+  schedule.stages = 2;
+  EXPECT_TRUE(predictSchedule(workload, schedule));
+  schedule.queryTile = {24, 8};
+  EXPECT_FALSE(predictSchedule(workload, schedule));
 }
 
 TEST(Ranking, IllegalSchedulesHaveNoPrediction) {

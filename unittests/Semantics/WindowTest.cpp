@@ -344,6 +344,63 @@ TEST(Window, MaxSpanAndCanCutOfLongerAxes) {
           }
 }
 
+TEST(Window, CanCutAndOverrunInverse) {
+  for (const Class &c : classes())
+    for (int64_t tile = 1; tile <= c.size + 2; ++tile) {
+      bool cut = false;
+      std::vector<int64_t> lengths;
+      for (int64_t begin = 0; begin < c.size; begin += tile) {
+        Set any = 0;
+        for (int64_t i = begin; i < minV(begin + tile, c.size); ++i) {
+          any |= c.queries[i];
+          cut |= c.queries[i] != c.queries[begin];
+        }
+        int64_t length = 0;
+        for (; any != 0; any &= any - 1)
+          ++length;
+        lengths.push_back(length);
+      }
+      ASSERT_EQ(canCutInverse(c.axis, c.size, tile), cut)
+          << describe(c.axis, c.size) << " tile " << tile;
+      for (int64_t queries = 1; queries <= 5; ++queries) {
+        bool overruns = false;
+        for (int64_t length : lengths)
+          overruns |= length % queries != 0;
+        ASSERT_EQ(canOverrunInverse(c.axis, c.size, tile, queries), overruns)
+            << describe(c.axis, c.size) << " tile " << tile << " queries "
+            << queries;
+      }
+    }
+}
+
+TEST(Window, CanCutAndOverrunInverseOfLongerAxes) {
+  // Long enough for the loops to leave the middle out.
+  for (int64_t size : {100, 251})
+    for (int64_t window : {1, 2, 7, 12, 30})
+      for (int64_t stride = 1; stride <= window; ++stride)
+        for (bool causal : {false, true})
+          for (int64_t tile = 1; tile <= 40; ++tile) {
+            Axis axis{window, stride, 1, causal};
+            bool cut = false, overruns = false;
+            for (int64_t begin = 0; begin < size; begin += tile) {
+              int64_t end = minV(begin + tile, size);
+              Range<int64_t> span = inverseTileSpan(axis, size, begin, end);
+              Range<int64_t> inside =
+                  inverseTileInterior(axis, size, begin, end);
+              cut |= span.begin != inside.begin || span.end != inside.end;
+              overruns |= (span.end - span.begin) % 4 != 0;
+            }
+            ASSERT_EQ(canCutInverse(axis, size, tile), cut)
+                << describe(axis, size) << " tile " << tile;
+            ASSERT_EQ(canOverrunInverse(axis, size, tile, 4), overruns)
+                << describe(axis, size) << " tile " << tile;
+          }
+  // At once for a long one.
+  int64_t size = int64_t(1) << 30;
+  EXPECT_FALSE(canCutInverse({32, 32, 1, false}, size, 16));
+  EXPECT_FALSE(canOverrunInverse({32, 32, 1, false}, size, 16, 16));
+}
+
 TEST(Window, MaxSpanDoesNotWalkALongAxis) {
   // A walk over all tiles would take hours.
   int64_t size = int64_t(1) << 50;

@@ -13,9 +13,12 @@ include "mlir/Pass/PassBase.td"
 def ConvertNAToLoopsPass : Pass<"convert-na-to-loops"> {
   let summary = "Lower na operations on memrefs to plain loops";
   let description = [{
-    Lowers `na.attention`, `na.qk`, `na.av` and `na.merge` to `scf`, `memref`,
-    `arith` and `math`, straight from their definitions: no tiles, no masks.
-    This is the oracle that other lowerings are compared with.
+    Lowers `na.attention`, `na.qk`, `na.av`, `na.merge` and the gradients
+    `na.attention_dq`, `na.attention_dkv`, `na.attention_dbias` and
+    `na.attention_dadditional` to `scf`, `memref`, `arith` and `math`, straight
+    from their definitions: no tiles, no masks. This is the oracle that other
+    lowerings are compared with. (`na.attention_grad` is taken apart by
+    `na-decompose-attention-grad` first.)
 
     Batch, tokens and heads become one `scf.parallel`; the loops over keys run
     exactly over the window of the query. Softmax takes two passes over the keys
@@ -23,8 +26,13 @@ def ConvertNAToLoopsPass : Pass<"convert-na-to-loops"> {
     compute the logits. All element types, sizes (static or dynamic) and
     options of the operations are supported. Sums are in f32, or f64 for f64,
     and rounded to the output's type once, at the end. Where that type is
-    narrower, `na.attention` sums in a temporary buffer with the shape of the
-    output; otherwise it sums in the output.
+    narrower, `na.attention` and the gradients sum in temporary buffers with the
+    shapes of the outputs; otherwise they sum in the outputs.
+
+    Gradients are gathered: those of keys run over the queries that see the key
+    (the inverse window) in all heads that read its head, an entry of a bias
+    over the queries that have a key at its relative position. No iteration of
+    the parallel loop depends on another, so results are deterministic.
 
     The result may hold `arith.floordivsi` and `arith.ceildivsi`, which
     `arith-expand` lowers.
@@ -64,8 +72,9 @@ def ConvertNAToLoopsPass : Pass<"convert-na-to-loops"> {
   }];
   let options = [
     ListOption<"ops", "ops", "std::string",
-               "Operations to lower: any of attention, qk, av, merge (default: "
-               "all)">
+               "Operations to lower: any of attention, qk, av, merge, "
+               "attention_dq, attention_dkv, attention_dbias, "
+               "attention_dadditional (default: all)">
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
@@ -76,8 +85,9 @@ def ConvertNAToLoopsPass : Pass<"convert-na-to-loops"> {
 def ConvertNAToThreadLoopsPass : Pass<"convert-na-to-thread-loops"> {
   let summary = "Lower na operations on memrefs to loops for GPU threads";
   let description = [{
-    Lowers `na.qk`, `na.av`, `na.attention` and `na.merge` from their
-    definitions to one `scf.parallel` each, whose iterations are small enough to be threads of a
+    Lowers `na.qk`, `na.av`, `na.attention`, `na.merge` and the gradients of
+    `na.attention` but that of the bias from their definitions to one
+    `scf.parallel` each, whose iterations are small enough to be threads of a
     GPU:
 
     | operation | an iteration computes |
@@ -86,6 +96,8 @@ def ConvertNAToThreadLoopsPass : Pass<"convert-na-to-thread-loops"> {
     | `na.av` | one element of the output, or two of 16 bits |
     | `na.merge` | one element of the output |
     | `na.attention` | up to 64 channels of a row, in one pass over its keys |
+    | `na.attention_dq` | up to 64 channels of a row, from its keys |
+    | `na.attention_dkv`, `na.attention_dadditional` | up to 64 channels of both gradients of a key, from the queries that see it |
 
     All sums are in registers; `na.attention` carries the largest logit, the sum
     of the weights and a vector of sums, which it rescales when a larger logit
@@ -97,8 +109,8 @@ def ConvertNAToThreadLoopsPass : Pass<"convert-na-to-thread-loops"> {
     base address must then be as aligned: `memref.assume_alignment` says so.
 
     Loops over the keys of a window have constant bounds where it always has
-    all of its keys. `na.attention` and `na.qk` with a dynamic number of
-    channels are left for `convert-na-to-loops`.
+    all of its keys. `na.attention`, `na.qk` and gradients with a dynamic number
+    of channels are left for `convert-na-to-loops`.
 
     Example: `-convert-na-to-thread-loops` turns
 
@@ -894,7 +906,8 @@ def NAGPUFinalizeKernelsPass
       which fills the 128 bytes at `map`. `argument` is the number of the
       function's argument that the tensor is (a view of), or -1; `type` 0 for
       f16 and 1 for bf16; `shape` the sizes and strides of the tensor, in
-      elements, and the sizes of the box; `swizzle` the bytes of a panel's row.
+      elements, the sizes of the box and the dilation of each axis; `swizzle`
+      the bytes of a panel's row.
     * `nagpu.multiprocessors` becomes a call of
       `int64_t naCudaMultiprocessors(void)`.
     * A kernel with register budgets (`setmaxnreg`) says how many CTAs share a
@@ -914,7 +927,7 @@ def NAGPUFinalizeKernelsPass
     ```mlir
     // at the start of the function
     %map = llvm.alloca %c16 x i64 {alignment = 64 : i64} : (i64) -> !llvm.ptr
-    %shape = llvm.alloca %c11 x i64 {alignment = 8 : i64} : (i64) -> !llvm.ptr
+    %shape = llvm.alloca %c12 x i64 {alignment = 8 : i64} : (i64) -> !llvm.ptr
     // at the operation, behind the stores to %shape
     call @naCudaEncodeTensorMap(%map, %c0, %address, %c1, %c4, %shape, %c128)
     gpu.launch_func @kernels::@f blocks in (..) threads in (..)

@@ -16,6 +16,9 @@
 
 namespace na::schedule {
 
+/// The operation that is tiled: attention, or a part of its gradient.
+enum class Gradient { None, Queries, KeysAndValues };
+
 /// What the model needs to know of a problem. Lengths that are not known at
 /// compile time are given as `dynamicLength`.
 struct Problem {
@@ -24,6 +27,11 @@ struct Problem {
   int64_t headDim = 0, valueDim = 0;
   /// Bytes of an element of a tile, 4 or 8.
   int64_t tileElementBytes = 4;
+  Gradient gradient = Gradient::None;
+
+  /// Whether what a tile accumulates for is keys, with a loop over queries,
+  /// and not the other way around.
+  bool hasKeyRows() const { return gradient == Gradient::KeysAndValues; }
 };
 
 /// Stands for a length that is not known: long enough that borders do not
@@ -32,6 +40,14 @@ constexpr int64_t dynamicLength = -1;
 
 struct Tiling {
   std::vector<int64_t> queryTile, keyTile;
+
+  /// The tiles that own accumulators, and those that the loop goes over.
+  const std::vector<int64_t> &getRowTile(const Problem &problem) const {
+    return problem.hasKeyRows() ? keyTile : queryTile;
+  }
+  const std::vector<int64_t> &getColumnTile(const Problem &problem) const {
+    return problem.hasKeyRows() ? queryTile : keyTile;
+  }
 };
 
 /// What a tiling means on one axis.
@@ -50,8 +66,10 @@ struct Cost {
   double cycles = 0;
   /// Query/key pairs that are computed, over those that are needed.
   double waste = 0;
-  /// Key tiles per query tile, on average.
-  double keyTiles = 0;
+  /// Column tiles per row tile, on average: key tiles per query tile, or the
+  /// reverse for the gradients of keys and values.
+  double columnTiles = 0;
+  bool hasKeyRows = false;
   /// Bytes of the tiles that are live at once.
   double tileBytes = 0;
   /// Shares of the time: products, softmax with its masks, and moving tiles.

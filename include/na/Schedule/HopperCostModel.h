@@ -58,8 +58,7 @@ struct HopperCost {
 };
 
 /// Whether there are such kernels for the problem: fused attention with 16-bit
-/// operands of 16 to 256 channels, in steps of 16, on axes of known lengths,
-/// without dilation, bias and additional keys.
+/// operands of 16 to 256 channels, in steps of 16, on axes of known lengths.
 bool isForWarpgroups(const GpuProblem &problem);
 
 /// Predicts the cost of `tiling` on `chip`, for a problem that is for

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // One view of the models of all targets (CostModel.h, GpuCostModel.h,
-// HopperCostModel.h): what the compiler selects, what is explained to people
+// GpuGradientModel.h, HopperCostModel.h, HopperGradientModel.h): what the compiler selects, what is explained to people
 // and what is measured on a device are entries of the same ranking.
 //
 //===----------------------------------------------------------------------===//
@@ -25,7 +25,8 @@ namespace na::schedule {
 /// An operation, as far as schedules depend on it. `headDim` and `valueDim` are
 /// never 0 here.
 struct Workload : GpuProblem {
-  /// "attention", or one of its halves: "qk", "av".
+  /// "attention", one of its halves: "qk", "av", or one of its gradients:
+  /// "attention_dq", "attention_dkv".
   std::string operation = "attention";
   /// Sizes; `dynamicLength` if unknown.
   int64_t batch = 1, heads = 1, kvHeads = 1;
@@ -35,6 +36,8 @@ struct Workload : GpuProblem {
   bool hasAdditionalKeys = false;
   /// Whether the TMA can read boxes of the operands.
   bool hasBoxes = true;
+
+  bool isGradient() const { return gradient != Gradient::None; }
 
   /// What identifies the workload in a tuning file, on one line:
   /// "attention 56x56 window 7x7 stride 1x1 ... bf16".
@@ -67,7 +70,8 @@ struct UnitShare {
   double share;
 };
 
-/// What a model expects of a schedule.
+/// What a model expects of a schedule. For gradients, without units, axes and
+/// traffic; tiles are those of columns (AxisModel.h) then.
 struct Prediction {
   /// Of the whole operation; on a CPU by one thread.
   double seconds = 0;
@@ -112,8 +116,8 @@ struct RankingOptions {
 /// name without the letter stands for kernels that have none.
 constexpr const char *warpgroupChip = "sm_90a";
 
-/// The best schedules, the one that the compiler selects first. None if nothing
-/// fits the target. Deterministic.
+/// The best schedules, the one that the compiler selects first; for gradients on
+/// a GPU only this one. None if nothing fits the target. Deterministic.
 std::vector<Candidate> rankSchedules(const Workload &workload,
                                      const RankingOptions &options);
 

@@ -55,16 +55,23 @@ constexpr int64_t countStartRegisters(int64_t groups, int64_t blocks = 1) {
   return registers / (128 * (1 + groups) * blocks) / 8 * 8;
 }
 
+/// Registers that a thread of a consumer of gradients needs: `carried` for the
+/// sums, `scores` for the scores and their gradients in f32 and half of one of
+/// them in 16 bits.
+constexpr int64_t countGradientRegisters(int64_t carried, int64_t scores) {
+  constexpr int64_t others = 32;
+  return (carried + scores + scores / 4 + others + 7) / 8 * 8;
+}
+
 /// The budgets of blocks with `groups` consumers that take `sharedBytes` of
-/// shared memory. As many blocks as have room for their registers and memory
-/// share a multiprocessor: one fills the gaps of the other.
-inline WarpgroupBudgets getWarpgroupBudgets(int64_t groups, int64_t keys,
-                                            int64_t values,
-                                            int64_t sharedBytes) {
+/// shared memory, whose threads need `needed` registers, and `ofProduct` of
+/// them for one product. As many blocks as have room for their registers and
+/// memory share a multiprocessor: one fills the gaps of the other.
+inline WarpgroupBudgets getWarpgroupBudgets(int64_t groups, int64_t needed,
+                                            int64_t ofProduct,
+                                            int64_t sharedBytes, bool wide) {
   constexpr int64_t leastRegisters = 24, mostRegisters = 240;
   constexpr int64_t shared = 228 << 10, reserved = 1 << 10, mostBlocks = 4;
-  int64_t needed = countConsumerRegisters(keys, values);
-  int64_t ofProduct = countProductRegisters(keys, values);
   WarpgroupBudgets budgets;
   for (int64_t blocks = std::clamp<int64_t>(shared / (sharedBytes + reserved),
                                             1, mostBlocks);
@@ -83,7 +90,7 @@ inline WarpgroupBudgets getWarpgroupBudgets(int64_t groups, int64_t keys,
     if (blocks == 1 && groups == 2) {
       if (needed <= 208)
         budgets.consumer = 216;
-      else if (needed <= (values == 128 ? 232 : 216))
+      else if (needed <= (wide ? 232 : 216))
         budgets.consumer = 224;
       else if (needed <= 224)
         budgets.consumer = 232;
@@ -92,6 +99,15 @@ inline WarpgroupBudgets getWarpgroupBudgets(int64_t groups, int64_t keys,
     break;
   }
   return budgets;
+}
+
+/// Those of attention on tiles of `keys` keys with `values` channels.
+inline WarpgroupBudgets getWarpgroupBudgets(int64_t groups, int64_t keys,
+                                            int64_t values,
+                                            int64_t sharedBytes) {
+  return getWarpgroupBudgets(groups, countConsumerRegisters(keys, values),
+                             countProductRegisters(keys, values), sharedBytes,
+                             /*wide=*/values == 128);
 }
 
 } // namespace na::schedule

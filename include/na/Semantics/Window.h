@@ -294,6 +294,59 @@ inline bool canCut(const Axis &axis, int64_t size, int64_t tile) {
              detail::keyBegin(axis, size, second);
 }
 
+namespace detail {
+
+/// Whether `holds` for the queries that see [begin, end), for some tile of
+/// `tile` keys that starts at a multiple of `tile`. Away from the borders, what
+/// a tile has repeats with the alignments, so the middle of an axis is left
+/// out.
+template <class Predicate>
+bool anyInverseTile(const Axis &axis, int64_t size, int64_t tile,
+                    Predicate holds) {
+  int64_t period = axis.stride / gcd(tile, axis.stride);
+  int64_t border = (axis.window + 2 * axis.stride) / tile + period + 1;
+  int64_t tiles = ceilDiv(size, tile);
+  for (int64_t i = 0; i < tiles; ++i) {
+    if (i == border)
+      i = maxV(i, tiles - border);
+    if (holds(i * tile, minV(i * tile + tile, size)))
+      return true;
+  }
+  return false;
+}
+
+} // namespace detail
+
+/// Whether some two keys that are in one tile of `tile` keys, where tiles start
+/// at the multiples of `tile`, can be seen by different queries. If not, the
+/// inverse span of every tile is its interior.
+inline bool canCutInverse(const Axis &axis, int64_t size, int64_t tile) {
+  tile = minV(tile, size);
+  if (!canCut(axis, size) || tile <= 1)
+    return false;
+  if (axis.causal)
+    return true;
+  return detail::anyInverseTile(
+      axis, size, tile, [&](int64_t begin, int64_t end) {
+        Range<int64_t> span = inverseTileSpan(axis, size, begin, end);
+        Range<int64_t> interior = inverseTileInterior(axis, size, begin, end);
+        return span.begin != interior.begin || span.end != interior.end;
+      });
+}
+
+/// Whether tiles of `queryTile` queries, laid from the start of the inverse
+/// span of a tile of `keyTile` keys, can reach beyond its end.
+inline bool canOverrunInverse(const Axis &axis, int64_t size, int64_t keyTile,
+                              int64_t queryTile) {
+  if (queryTile == 1)
+    return false;
+  return detail::anyInverseTile(
+      axis, size, keyTile, [&](int64_t begin, int64_t end) {
+        Range<int64_t> span = inverseTileSpan(axis, size, begin, end);
+        return (span.end - span.begin) % queryTile != 0;
+      });
+}
+
 //===----------------------------------------------------------------------===//
 // Argument checks
 //===----------------------------------------------------------------------===//

@@ -133,6 +133,8 @@ static LogicalResult lowerTensorMap(TensorMapOp op, SymbolTable &symbols) {
   for (ValueRange values : {parts.getSizes(), parts.getStrides()})
     llvm::append_range(numbers, llvm::map_range(values, cast));
   llvm::append_range(numbers, llvm::map_range(type.getShape(), constant));
+  for (int64_t axis = 0; axis < source.getRank() - 3; ++axis)
+    numbers.push_back(constant(op.getAxisDilation(axis)));
   Value shape = allocateWords(builder, op, numbers.size(), /*alignment=*/8);
   auto pointer = LLVM::LLVMPointerType::get(op->getContext());
   for (auto [i, number] : llvm::enumerate(numbers)) {

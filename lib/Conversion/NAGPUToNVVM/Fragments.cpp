@@ -78,6 +78,20 @@ struct ConvertConvert : OpConversionPattern<ConvertOp> {
       return success();
     }
 
+    if (from.getRole() == Role::Lhs) {
+      int64_t columns = from.getColumns() / 8, steps = from.getColumns() / 16;
+      Type wide = VectorType::get(2, b.getF32Type());
+      for (auto [index, pair] : llvm::enumerate(source)) {
+        int64_t r = index % 4, k = index / 4 % steps, i = index / 4 / steps;
+        int64_t first = (i * columns + 2 * k + r / 2) * 4 + 2 * (r % 2);
+        Value values = arith::ExtFOp::create(b, wide, pair);
+        for (int64_t e = 0; e < 2; ++e)
+          registers[first + e] = b.unpack(values, e);
+      }
+      rewriter.replaceOpWithMultiple(op, {registers});
+      return success();
+    }
+
     // An `lhs` block of 16 (8) columns holds the accumulators of two (one)
     // blocks of 8 columns of the same thread.
     bool narrow = to.getElementType().getIntOrFloatBitWidth() == 16;
@@ -155,8 +169,10 @@ public:
     Block &body = op.getBody().front();
     for (auto [argument, input] :
          llvm::zip_equal(body.getArguments(), op.getInputs())) {
-      bool ofRow = cast<FragmentType>(input.getType()).isRowLike();
-      varies[argument] = ofRow ? Row : Row | Column;
+      auto inputType = cast<FragmentType>(input.getType());
+      varies[argument] = inputType.isRowLike()                 ? Row
+                         : inputType.getRole() == Role::Column ? Column
+                                                               : Row | Column;
     }
     for (Operation &nested : body.without_terminator())
       classify(nested);
@@ -207,6 +223,10 @@ private:
       auto inputType = cast<FragmentType>(input.getType());
       if (inputType.isRowLike() && !type.isRowLike())
         mapping.map(argument, registers[position.row / 8]);
+      else if (inputType.getRole() == Role::Column &&
+               type.getRole() != Role::Column)
+        mapping.map(argument,
+                    registers[position.column / 8 * 2 + position.column % 2]);
       else if (layout.getElementsPerRegister() == 2)
         mapping.map(argument, b.unpack(registers[index], element));
       else
@@ -293,10 +313,43 @@ struct ConvertMap : OpConversionPattern<MapOp> {
   }
 };
 
+struct ConvertLdVector : OpConversionPattern<LdVectorOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(LdVectorOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto type = cast<FragmentType>(op.getResult().getType());
+    ThreadBuilder b(op, rewriter, type.getWarps());
+    FragmentLayout layout(type);
+    Type f32 = b.getF32Type();
+    bool ofRow = type.isRowLike();
+    Value first = ofRow ? layout.getThreadRow(b) : layout.getThreadColumn(b);
+    Value address = b.add(adaptor.getSource(), b.mul(first, 4));
+    SmallVector<Value> registers;
+    while (int64_t(registers.size()) < type.getNumRegisters()) {
+      FragmentLayout::Position position =
+          layout.getPosition(registers.size(), 0);
+      Value pointer =
+          b.sharedPointer(address, 4 * (position.row + position.column));
+      if (ofRow) {
+        registers.push_back(b.load(f32, pointer));
+        continue;
+      }
+      // Two neighbouring columns are the same lane's.
+      Value pair = b.load(VectorType::get({2}, f32), pointer);
+      for (int64_t e = 0; e < 2; ++e)
+        registers.push_back(b.unpack(pair, e));
+    }
+    rewriter.replaceOpWithMultiple(op, {registers});
+    return success();
+  }
+};
+
 } // namespace
 
 void nagpu::populateFragmentPatterns(const TypeConverter &converter,
                                      RewritePatternSet &patterns) {
   patterns.add<ConvertSplat, ConvertExtract, ConvertConvert, ConvertReduce,
-               ConvertMap>(converter, patterns.getContext());
+               ConvertMap, ConvertLdVector>(converter, patterns.getContext());
 }

@@ -46,7 +46,8 @@ class ThreadBuilder : public ImplicitLocOpBuilder {
 public:
   ThreadBuilder(Operation *op, OpBuilder &builder, int64_t warps)
       : ImplicitLocOpBuilder(op->getLoc(), builder),
-        roles(RolesOp::getEnclosing(op)), warps(warps) {}
+        roles(RolesOp::getEnclosing(op)), producer(RolesOp::isInProducer(op)),
+        warps(warps) {}
 
   Value constant(int64_t value, Type type = {});
   Value add(Value a, Value b);
@@ -62,7 +63,7 @@ public:
   /// Both, of which one may be null (true).
   Value both(Value a, Value b);
 
-  /// Index in the CTA (in the warpgroup if the warpgroups have roles), warp,
+  /// Index in the CTA (in the warpgroup or the producer if there are roles), warp,
   /// and lane of the thread (i32).
   Value thread();
   Value warp();
@@ -120,6 +121,8 @@ private:
 
   /// The roles of the warpgroups, if they have any.
   RolesOp roles;
+  /// Whether the thread is one of a producer.
+  bool producer;
   int64_t warps;
 };
 

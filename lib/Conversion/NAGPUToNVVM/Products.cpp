@@ -270,6 +270,10 @@ struct ConvertFma : OpConversionPattern<FmaOp> {
       acc.assign(loop.getResults().begin(), loop.getResults().end());
     } else {
       multiply(b, op, lhs, rhs, b.constant(0), depth, acc);
+      // LLVM would sink the sums behind a loop of the next product, and keep
+      // all their operands until there. Assembly that takes them stays.
+      for (Value &sum : acc)
+        sum = b.assembly("", {}, {sum.getType()}, {sum})[0];
     }
     rewriter.replaceOpWithMultiple(op, {acc});
     return success();

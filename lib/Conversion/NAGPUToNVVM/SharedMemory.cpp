@@ -38,8 +38,9 @@ struct ConvertSlot : OpConversionPattern<SlotOp> {
 struct CopyPlan {
   CopyPlan(AsyncCopyOp op, int64_t accessBytes) {
     auto type = cast<SharedType>(op.getDest().getType());
-    int64_t units = type.getColumns() * getElementBytes(type.getElementType()) /
-                    accessBytes;
+    int64_t channels = op.isVector() ? 1 : type.getColumns();
+    int64_t units =
+        channels * getElementBytes(type.getElementType()) / accessBytes;
     // A power of two, so that a thread's place is given by bits of its index;
     // neighbours take neighbouring units.
     lanes = std::min<int64_t>(warpSize, units & -units);
@@ -106,7 +107,8 @@ struct ConvertAsyncCopy : OpConversionPattern<AsyncCopyOp> {
                        adaptor.getBatch().front(), adaptor.getHead().front(),
                        flatten(adaptor.getAt()), box, op.getDilation());
     bool async = memory.getAccessBytes() >= 4;
-    int64_t accessBytes = async ? memory.getAccessBytes() : elementBytes;
+    int64_t accessBytes =
+        async && !op.isVector() ? memory.getAccessBytes() : elementBytes;
     int64_t channelBytes = memory.getChannels() * elementBytes;
     CopyPlan plan(op, accessBytes);
 
@@ -149,9 +151,15 @@ struct ConvertAsyncCopy : OpConversionPattern<AsyncCopyOp> {
       }
       TokenMemory::Row source =
           memory.getRow(b, digits, b.mul(unit, accessBytes));
-      SharedAddress &address = getAddress(firstRow % 4);
       SmallVector<SharedAddress::Place> destinations;
-      for (int64_t column = 0; column < plan.columns; ++column) {
+      // Tokens lie side by side, without a swizzle.
+      if (op.isVector())
+        destinations.push_back(
+            {b.add(adaptor.getDest().front(), b.mul(row, elementBytes)),
+             firstRow * elementBytes});
+      for (int64_t column = 0; column < plan.columns && !op.isVector();
+           ++column) {
+        SharedAddress &address = getAddress(firstRow % 4);
         int64_t firstByte = column * plan.lanes * accessBytes;
         destinations.push_back(address.locate(
             firstRow / 4 * 4, firstByte / chunkBytes, firstByte % chunkBytes));

@@ -121,6 +121,22 @@ struct ConvertMBarrierExpectTx : OpConversionPattern<MBarrierExpectTxOp> {
   }
 };
 
+struct ConvertMBarrierArriveCopies
+    : OpConversionPattern<MBarrierArriveCopiesOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(MBarrierArriveCopiesOp op, OneToNOpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ThreadBuilder b(op, rewriter, 1);
+    b.assembly("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [$0];",
+               getBarrier(b, adaptor.getBarrier().front(),
+                          adaptor.getIndex().front()));
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
 struct ConvertMBarrierWait : OpConversionPattern<MBarrierWaitOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -436,6 +452,7 @@ void nagpu::castCapturedTensorMaps(Operation *op) {
 void nagpu::populateTensorMemoryPatterns(const TypeConverter &converter,
                                          RewritePatternSet &patterns) {
   patterns.add<ConvertMBarrierInit, ConvertMBarrierArrive,
+               ConvertMBarrierArriveCopies,
                ConvertMBarrierExpectTx, ConvertMBarrierWait, ConvertAdvance,
                ConvertPlaced<MailboxAllocOp>, ConvertMailboxPut,
                ConvertMailboxGet, ConvertTmaLoad, ConvertTmaStore,

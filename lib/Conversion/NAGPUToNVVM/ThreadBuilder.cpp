@@ -73,7 +73,10 @@ Value ThreadBuilder::thread() {
   auto range = LLVM::ConstantRangeAttr::get(getContext(), APInt(32, 0),
                                             APInt(32, uint64_t(threads)));
   Value thread = NVVM::ThreadIdXOp::create(*this, getI32Type(), range);
-  return roles ? bitAnd(thread, warpgroupSize - 1) : thread;
+  if (!roles)
+    return thread;
+  // A producer is a warp.
+  return bitAnd(thread, (producer ? warpSize : warpgroupSize) - 1);
 }
 
 Value ThreadBuilder::warp() {
@@ -293,6 +296,8 @@ FragmentLayout::Position FragmentLayout::getPosition(int64_t index,
   case Role::Row:
   case Role::PartialRow:
     return {8 * index, 0};
+  case Role::Column:
+    return {0, 8 * (index / 2) + index % 2};
   }
   llvm_unreachable("unknown role");
 }
@@ -303,6 +308,8 @@ Value FragmentLayout::getWarpRow(ThreadBuilder &b) const {
 }
 
 Value FragmentLayout::getThreadRow(ThreadBuilder &b) const {
+  if (type.getRole() == Role::Column)
+    return b.constant(0);
   if (type.getRole() != Role::Rhs)
     return b.add(getWarpRow(b), b.group());
   Value t = b.threadInGroup();
@@ -318,6 +325,7 @@ Value FragmentLayout::getThreadColumn(ThreadBuilder &b) const {
       return b.threadInGroup();
     [[fallthrough]];
   case Role::Accumulator:
+  case Role::Column:
     return b.mul(b.threadInGroup(), 2);
   case Role::Row:
   case Role::PartialRow:

@@ -227,10 +227,30 @@ Value buildZero(ImplicitLocOpBuilder &b, Type type, int64_t width) {
       b, b.getZeroAttr(VectorType::get({width}, type)));
 }
 
+/// Loads one number per token.
+void lowerNumbers(ImplicitLocOpBuilder &b, TileLoadOp op, TokenMover &mover) {
+  forEachLane(b, op.getBox(), [&](ImplicitLocOpBuilder &b, const Lane &lane) {
+    auto store = [&](ImplicitLocOpBuilder &b, Value value) {
+      memref::StoreOp::create(b, value, op.getInit(), lane.number);
+    };
+    mover.forToken(
+        b, lane,
+        [&](ImplicitLocOpBuilder &b, ValueRange token) {
+          Value value = memref::LoadOp::create(b, op.getSource(), token);
+          store(b, mover.convert(b, value, /*toTile=*/true));
+        },
+        [&](ImplicitLocOpBuilder &b) {
+          store(b, buildZero(b, mover.getTileType(), /*width=*/1));
+        });
+  });
+}
+
 void lowerLoad(ImplicitLocOpBuilder &b, TileLoadOp op, int64_t vectorBits) {
   TokenMover mover(b, op.getSource(), op.getInit(), op.getBatch(), op.getHead(),
                    op.getAt(), op.getDilation(), op.getTransposed(),
                    vectorBits);
+  if (op.getSource().getType().getRank() == int64_t(op.getAt().size()) + 2)
+    return lowerNumbers(b, op, mover);
   forEachLane(b, op.getBox(), [&](ImplicitLocOpBuilder &b, const Lane &lane) {
     mover.forToken(
         b, lane,
@@ -284,8 +304,11 @@ void lowerWindows(ImplicitLocOpBuilder &b, TileWindowsOp op) {
       IndexValue size(b, b.getLoc(), op.getSizes()[axis], true);
       IndexValue at(b, b.getLoc(), op.getAt()[axis], true);
       IndexValue index(b, b.getLoc(), lane.indices[axis], true);
-      auto range = ::na::window::keyRange(op.getWindow().getAxis(axis), size,
-                                          minV(at + index, size - 1));
+      IndexValue position = minV(at + index, size - 1);
+      ::na::window::Axis parameters = op.getWindow().getAxis(axis);
+      auto range = op.getInverse()
+                       ? ::na::window::queryRange(parameters, size, position)
+                       : ::na::window::keyRange(parameters, size, position);
       for (auto [row, bound] : {std::make_pair(2 * axis, range.begin),
                                 std::make_pair(2 * axis + 1, range.end)}) {
         Value narrow =

@@ -13,7 +13,9 @@
 
 #include "na/Conversion/NAToLoops/NAToLoops.h"
 
+#include "GradLowering.h"
 #include "MergeLowering.h"
+#include "ProductLowering.h"
 #include "WindowLoopBuilder.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -43,16 +45,11 @@ public:
   void lower() {
     scale = makeScale(op.getScaleValue(), op.getQuery());
     Value output = op.getOutput();
-    // Sums must not be rounded to a narrow output between two keys. One buffer
-    // for all rows keeps allocations out of the parallel loop.
-    sums = output;
-    if (getFloatType(output) != accumulator)
-      sums = allocateLike(output);
+    sums = allocateSums(output);
     SmallVector<IndexValue> sizes = dims(output);
     valueDim = {sizes.pop_back_val()};
     parallel(sizes, [&](ValueRange indices) { lowerRow(indices); });
-    if (sums != output)
-      memref::DeallocOp::create(b, sums);
+    freeSums(sums, output);
   }
 
 private:
@@ -113,97 +110,26 @@ private:
       store(add(top, log(total)), lse, indices);
   }
 
-  Value allocateLike(Value memref) {
-    SmallVector<Value> dynamicSizes;
-    for (const IndexValue &size : dims(memref))
-      if (!size.getConstant())
-        dynamicSizes.push_back(size.getValue());
-    ArrayRef<int64_t> shape = cast<MemRefType>(memref.getType()).getShape();
-    return memref::AllocOp::create(b, MemRefType::get(shape, accumulator),
-                                   dynamicSizes);
-  }
-
   AttentionOp op;
   Value scale, sums;
   std::optional<IndexValue> valueDim;
 };
 
 //===----------------------------------------------------------------------===//
-// na.qk
-//===----------------------------------------------------------------------===//
-
-class QKLowering : public WindowLoopBuilder {
-public:
-  QKLowering(RewriterBase &rewriter, QKOp op)
-      : WindowLoopBuilder(rewriter, op, getFloatType(op.getScores()),
-                          op.getWindow()),
-        op(op) {}
-
-  void lower() {
-    Value scores = op.getScores();
-    Value scale = makeScale(op.getScaleValue(), op.getQuery());
-    SmallVector<IndexValue> sizes = dims(scores);
-    IndexValue slots = sizes.pop_back_val();
-    parallel(sizes, [&](ValueRange indices) {
-      Row row = makeRow(indices, op.getQuery(), op.getKey());
-      // Only causal rows can have fewer keys than slots.
-      if (llvm::is_contained(window.getCausal(), true))
-        sequential(slots, [&](Value slot) {
-          store(negativeInfinity(), scores, concat(indices, slot));
-        });
-      forEachKey(row, {},
-                 [&](const Key &key, ValueRange) -> SmallVector<Value> {
-                   Value logit = windowLogit(row, key, scale, op.getQuery(),
-                                             op.getKey(), op.getBias());
-                   store(logit, scores, concat(indices, slotOf(key)));
-                   return {};
-                 });
-    });
-  }
-
-private:
-  QKOp op;
-};
-
-//===----------------------------------------------------------------------===//
-// na.av
-//===----------------------------------------------------------------------===//
-
-class AVLowering : public WindowLoopBuilder {
-public:
-  AVLowering(RewriterBase &rewriter, AVOp op)
-      : WindowLoopBuilder(rewriter, op,
-                          getAccumulatorFor(getFloatType(op.getValue())),
-                          op.getWindow()),
-        op(op) {}
-
-  void lower() {
-    parallel(dims(op.getOutput()), [&](ValueRange indices) {
-      ValueRange rowIndices = indices.drop_back();
-      Row row = makeRow(rowIndices, op.getWeights(), op.getValue());
-      Value sum = forEachKey(
-          row, number(0),
-          [&](const Key &key, ValueRange args) -> SmallVector<Value> {
-            Value weight =
-                load(op.getWeights(), concat(rowIndices, slotOf(key)));
-            Value value =
-                load(op.getValue(), concat(concat(row.batch, key.coordinates),
-                                           row.kvHead, indices.back()));
-            return {add(args.front(), mul(weight, value))};
-          })[0];
-      store(sum, op.getOutput(), indices);
-    });
-  }
-
-private:
-  AVOp op;
-};
-
-//===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//
 
-constexpr StringLiteral opNames[] = {"attention", "qk", "av", "merge"};
+constexpr StringLiteral opNames[] = {"attention",
+                                     "qk",
+                                     "av",
+                                     "merge",
+                                     "attention_dq",
+                                     "attention_dkv",
+                                     "attention_dbias",
+                                     "attention_dadditional",
+                                     "qk_grad",
+                                     "av_grad",
+                                     "merge_grad"};
 
 struct ConvertNAToLoops
     : public mlir::na::impl::ConvertNAToLoopsPassBase<ConvertNAToLoops> {
@@ -222,7 +148,10 @@ struct ConvertNAToLoops
   void runOnOperation() override {
     SmallVector<Operation *> worklist;
     getOperation()->walk([&](Operation *op) {
-      if (isa<AttentionOp, QKOp, AVOp, MergeOp>(op) && isSelected(op))
+      if (isa<AttentionOp, QKOp, AVOp, MergeOp, AttentionDQOp, AttentionDKVOp,
+              AttentionDBiasOp, AttentionDAdditionalOp, QKGradOp, AVGradOp,
+              MergeGradOp>(op) &&
+          isSelected(op))
         worklist.push_back(op);
     });
     IRRewriter rewriter(&getContext());
@@ -249,9 +178,23 @@ LogicalResult mlir::na::lowerToLoops(RewriterBase &rewriter, Operation *op) {
   rewriter.setInsertionPoint(op);
   TypeSwitch<Operation *>(op)
       .Case([&](AttentionOp op) { AttentionLowering(rewriter, op).lower(); })
-      .Case([&](QKOp op) { QKLowering(rewriter, op).lower(); })
-      .Case([&](AVOp op) { AVLowering(rewriter, op).lower(); })
-      .Case([&](MergeOp op) { MergeLowering(rewriter, op).lower(); });
+      .Case([&](QKOp op) { ScoresLowering(rewriter, op).lower(); })
+      .Case([&](AVOp op) { WeightedSumLowering(rewriter, op).lower(); })
+      .Case([&](QKGradOp op) {
+        WeightedSumLowering(rewriter, op).lower();
+        KeySumLowering(rewriter, op).lower();
+        if (op.getBiasGrad())
+          BiasSumLowering(rewriter, op).lower();
+      })
+      .Case([&](AVGradOp op) {
+        ScoresLowering(rewriter, op).lower();
+        KeySumLowering(rewriter, op).lower();
+      })
+      .Case([&](MergeGradOp op) { MergeGradLowering(rewriter, op).lower(); })
+      .Case([&](MergeOp op) { MergeLowering(rewriter, op).lower(); })
+      .Case<AttentionDQOp, AttentionDKVOp, AttentionDBiasOp,
+            AttentionDAdditionalOp>(
+          [&](auto op) { buildGradLoops(rewriter, op); });
   rewriter.eraseOp(op);
   return success();
 }

@@ -106,6 +106,26 @@ public:
     return arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x, y);
   }
 
+  /// A buffer for sums that go to `memref`, which must not be rounded to a
+  /// narrower type before they are complete: `memref` if it has the type of
+  /// accumulators. One buffer for all rows keeps allocations out of parallel
+  /// loops.
+  Value allocateSums(Value memref) {
+    if (getFloatType(memref) == accumulator)
+      return memref;
+    SmallVector<Value> dynamicSizes;
+    for (const IndexValue &size : dims(memref))
+      if (!size.getConstant())
+        dynamicSizes.push_back(size.getValue());
+    ArrayRef<int64_t> shape = cast<MemRefType>(memref.getType()).getShape();
+    return memref::AllocOp::create(b, MemRefType::get(shape, accumulator),
+                                   dynamicSizes);
+  }
+  void freeSums(Value sums, Value memref) {
+    if (sums != memref)
+      memref::DeallocOp::create(b, sums);
+  }
+
   void parallel(ArrayRef<IndexValue> sizes,
                 function_ref<void(ValueRange)> body) {
     if (sizes.empty())
@@ -139,21 +159,40 @@ public:
     });
   }
 
+  /// Loops over the boxes [0, sizes) that carry `inits`.
+  SmallVector<Value>
+  sequentialNest(ArrayRef<IndexValue> sizes, ValueRange inits,
+                 function_ref<SmallVector<Value>(ValueRange, ValueRange)> body,
+                 ValueRange outer = {}) {
+    if (sizes.empty())
+      return body(outer, inits);
+    return sequential(sizes.front(), inits,
+                      [&](Value iv, ValueRange args) -> SmallVector<Value> {
+                        return sequentialNest(sizes.drop_front(), args, body,
+                                              concat(outer, iv));
+                      });
+  }
+
 protected:
   ImplicitLocOpBuilder b;
   FloatType accumulator;
 };
 
-/// A query token and head, and the keys that it sees.
-struct Row {
-  Value batch;
+using IndexRange = ::na::window::Range<IndexValue>;
+
+/// A token; positions and residues per axis.
+struct Token {
   SmallVector<Value> coordinates;
-  Value head;
-  Value kvHead;
-  // Per axis.
   SmallVector<IndexValue> positions;
   SmallVector<IndexValue> residues;
-  SmallVector<::na::window::Range<IndexValue>> keys;
+};
+
+/// A query token and head, and the keys that it sees.
+struct Row : Token {
+  Value batch;
+  Value head;
+  Value kvHead;
+  SmallVector<IndexRange> keys;
 
   SmallVector<Value> indices() const {
     return concat(batch, coordinates, head);
@@ -167,7 +206,8 @@ struct Key {
   SmallVector<IndexValue> slots;
 };
 
-/// Adds windows to the loops.
+/// Adds windows to the loops. The window is null where every query sees every
+/// key.
 class WindowLoopBuilder : public LoopBuilder {
 public:
   WindowLoopBuilder(RewriterBase &rewriter, Operation *op,
@@ -175,47 +215,63 @@ public:
       : LoopBuilder(rewriter, op, accumulator), window(window) {}
 
 protected:
-  /// Describes the row at `indices` ([batch, coordinates.., head]) of
-  /// `queries`, a memref [B, X.., Hq, ..]; `values` is [B, X.., Hkv, ..].
-  Row makeRow(ValueRange indices, Value queries, Value values) {
-    int64_t rank = window.getRank();
-    Row row;
-    row.batch = indices.front();
-    row.coordinates = llvm::to_vector(indices.slice(1, rank));
-    row.head = indices[rank + 1];
+  /// How many heads of `queries` read one of `values`, both [B, X.., H, ..];
+  /// none where the numbers are the same value.
+  std::optional<IndexValue> getGroup(Value queries, int64_t queryDim,
+                                     Value values, int64_t valueDim) {
+    IndexValue heads = dim(queries, queryDim), kvHeads = dim(values, valueDim);
+    if (heads.getFoldResult() == kvHeads.getFoldResult())
+      return std::nullopt;
+    Value group =
+        b.createOrFold<arith::DivUIOp>(heads.getValue(), kvHeads.getValue());
+    return IndexValue(b, b.getLoc(), getAsOpFoldResult(group),
+                      /*nonNegative=*/true);
+  }
 
-    IndexValue heads = dim(queries, rank + 1), kvHeads = dim(values, rank + 1);
-    if (heads.getFoldResult() == kvHeads.getFoldResult()) {
-      row.kvHead = row.head;
-    } else {
-      Value group =
-          b.createOrFold<arith::DivUIOp>(heads.getValue(), kvHeads.getValue());
-      row.kvHead = b.createOrFold<arith::DivUIOp>(row.head, group);
-    }
-
-    for (int64_t i = 0; i < rank; ++i) {
+  /// Describes the token of `tokens`, [B, X.., ..], at `coordinates`, and adds
+  /// what `getRange` gives for the axes to `ranges`.
+  void locate(Token &token, ValueRange coordinates, Value tokens,
+              SmallVectorImpl<IndexRange> &ranges,
+              IndexRange (*getRange)(const ::na::window::Axis &, IndexValue,
+                                     IndexValue)) {
+    token.coordinates = llvm::to_vector(coordinates);
+    for (int64_t i = 0; i < window.getRank(); ++i) {
       ::na::window::Axis axis = window.getAxis(i);
-      IndexValue length = dim(queries, i + 1);
-      IndexValue coordinate(b, b.getLoc(), row.coordinates[i],
+      IndexValue length = dim(tokens, i + 1);
+      IndexValue coordinate(b, b.getLoc(), coordinates[i],
                             /*nonNegative=*/true);
       IndexValue position = floorDiv(coordinate, axis.dilation);
       IndexValue residue = axis.dilation == 1
                                ? constantLike(coordinate, 0)
                                : coordinate - position * axis.dilation;
       IndexValue size = ::na::window::classSize(axis, length, residue);
-      row.positions.push_back(position);
-      row.residues.push_back(residue);
-      row.keys.push_back(::na::window::keyRange(axis, size, position));
+      token.positions.push_back(position);
+      token.residues.push_back(residue);
+      ranges.push_back(getRange(axis, size, position));
     }
+  }
+
+  /// Describes the row at `indices` ([batch, coordinates.., head]) of
+  /// `queries`, a memref [B, X.., Hq, ..]; `values` is [B, X.., Hkv, ..].
+  Row makeRow(ValueRange indices, Value queries, Value values) {
+    int64_t rank = window.getRank();
+    Row row;
+    row.batch = indices.front();
+    row.head = row.kvHead = indices[rank + 1];
+    if (auto group = getGroup(queries, rank + 1, values, rank + 1))
+      row.kvHead = b.createOrFold<arith::DivUIOp>(row.head, group->getValue());
+    locate(row, indices.slice(1, rank), queries, row.keys,
+           ::na::window::keyRange<IndexValue>);
     return row;
   }
 
-  /// Loops over the keys of the window of `row`, carrying `inits`.
-  SmallVector<Value>
-  forEachKey(const Row &row, ValueRange inits,
-             function_ref<SmallVector<Value>(const Key &, ValueRange)> body) {
+  /// Loops over the positions in `ranges`, of tokens with `residues`.
+  SmallVector<Value> forEachPosition(
+      ArrayRef<IndexRange> ranges, ArrayRef<IndexValue> residues,
+      ValueRange inits,
+      function_ref<SmallVector<Value>(const Token &, ValueRange)> body) {
     SmallVector<Value> begins, ends;
-    for (const ::na::window::Range<IndexValue> &range : row.keys) {
+    for (const IndexRange &range : ranges) {
       begins.push_back(range.begin.getValue());
       ends.push_back(range.end.getValue());
     }
@@ -224,16 +280,16 @@ protected:
                     ValueRange args) -> scf::ValueVector {
       OpBuilder::InsertionGuard guard(b);
       b.restoreInsertionPoint(builder.saveInsertionPoint());
-      Key key;
+      Token token;
+      token.residues = llvm::to_vector(residues);
       for (auto [i, iv] : llvm::enumerate(ivs)) {
         IndexValue position(b, loc, iv, /*nonNegative=*/true);
         IndexValue coordinate =
-            row.residues[i] + position * window.getDilation()[i];
-        key.coordinates.push_back(coordinate.getValue());
-        key.positions.push_back(position);
-        key.slots.push_back(position - row.keys[i].begin);
+            residues[i] + position * window.getDilation()[i];
+        token.coordinates.push_back(coordinate.getValue());
+        token.positions.push_back(position);
       }
-      SmallVector<Value> results = body(key, args);
+      SmallVector<Value> results = body(token, args);
       builder.restoreInsertionPoint(b.saveInsertionPoint());
       return scf::ValueVector(results.begin(), results.end());
     };
@@ -242,12 +298,127 @@ protected:
     return SmallVector<Value>(nest.results.begin(), nest.results.end());
   }
 
+  /// Loops over the keys of the window of `row`, carrying `inits`.
+  SmallVector<Value>
+  forEachKey(const Row &row, ValueRange inits,
+             function_ref<SmallVector<Value>(const Key &, ValueRange)> body) {
+    return forEachPosition(
+        row.keys, row.residues, inits,
+        [&](const Token &token, ValueRange args) -> SmallVector<Value> {
+          Key key{token.coordinates, token.positions, {}};
+          for (int64_t i = 0; i < window.getRank(); ++i)
+            key.slots.push_back(token.positions[i] - row.keys[i].begin);
+          return body(key, args);
+        });
+  }
+
+  /// Loops over the queries that see a key token and read its head, carrying
+  /// `inits`. `indices` are those of the key, [batch, coordinates.., head], in
+  /// `keys`; without a window, [batch, token, head], of a key that every query
+  /// sees. Rows and keys come without ranges and slots.
+  SmallVector<Value> forEachQuery(
+      ValueRange indices, Value queries, Value keys, ValueRange inits,
+      function_ref<SmallVector<Value>(const Row &, const Key &, ValueRange)>
+          body) {
+    int64_t rank = cast<MemRefType>(queries.getType()).getRank() - 3;
+    Row row;
+    row.batch = indices.front();
+    row.head = row.kvHead = indices.back();
+    Token keyToken;
+    SmallVector<IndexRange> ranges;
+    if (window)
+      locate(keyToken, indices.slice(1, rank), keys, ranges,
+             ::na::window::queryRange<IndexValue>);
+    Key key{keyToken.coordinates, keyToken.positions, {}};
+
+    auto visit = [&](const Token &token, ValueRange args) {
+      static_cast<Token &>(row) = token;
+      return body(row, key, args);
+    };
+    auto visitHead = [&](ValueRange args) -> SmallVector<Value> {
+      if (window)
+        return forEachPosition(ranges, keyToken.residues, args, visit);
+      SmallVector<IndexValue> lengths;
+      for (int64_t i = 0; i < rank; ++i)
+        lengths.push_back(dim(queries, i + 1));
+      return sequentialNest(
+          lengths, args, [&](ValueRange coordinates, ValueRange args) {
+            return visit(Token{llvm::to_vector(coordinates), {}, {}}, args);
+          });
+    };
+    std::optional<IndexValue> group =
+        getGroup(queries, rank + 1, keys, indices.size() - 1);
+    if (!group)
+      return visitHead(inits);
+    Value first = arith::MulIOp::create(b, row.kvHead, group->getValue());
+    return sequential(*group, inits,
+                      [&](Value member, ValueRange args) -> SmallVector<Value> {
+                        row.head = arith::AddIOp::create(b, first, member);
+                        return visitHead(args);
+                      });
+  }
+
   /// The slot of `key` in a row of attention weights.
   Value slotOf(const Key &key) {
     IndexValue slot = key.slots.front();
     for (int64_t i = 1; i < window.getRank(); ++i)
       slot = slot * window.getSize()[i] + key.slots[i];
     return slot.getValue();
+  }
+
+  /// The slot of a key that the query of `row` sees; neither needs to have
+  /// ranges or slots.
+  Value slotIn(const Row &row, Key key, Value queries) {
+    key.slots.clear();
+    for (int64_t i = 0; i < window.getRank(); ++i) {
+      ::na::window::Axis axis = window.getAxis(i);
+      IndexValue size =
+          ::na::window::classSize(axis, dim(queries, i + 1), row.residues[i]);
+      key.slots.push_back(
+          key.positions[i] -
+          ::na::window::keyRange(axis, size, row.positions[i]).begin);
+    }
+    return slotOf(key);
+  }
+
+  /// The sum of `term` over the pairs of a query and a visible key that have an
+  /// entry of a bias, [head, offset per axis]: over the batch and those queries
+  /// of `queries`, [B, X.., Hq, ..], whose window has a key at the offset.
+  Value sumRelative(ValueRange entry, Value queries, Value keys,
+                    function_ref<Value(const Row &, const Key &)> term) {
+    SmallVector<IndexValue> sizes;
+    for (int64_t i = 0; i <= window.getRank(); ++i)
+      sizes.push_back(dim(queries, i));
+    auto visit = [&](ValueRange token, ValueRange args) -> SmallVector<Value> {
+      Row row = makeRow(concat(token, entry.front()), queries, keys);
+      Key key;
+      Value visible;
+      auto require = [&](arith::CmpIPredicate predicate, IndexValue position,
+                         IndexValue bound) {
+        Value holds = arith::CmpIOp::create(b, predicate, position.getValue(),
+                                            bound.getValue());
+        visible = visible ? arith::AndIOp::create(b, visible, holds) : holds;
+      };
+      for (int64_t i = 0; i < window.getRank(); ++i) {
+        IndexValue offset(b, b.getLoc(), entry[i + 1], /*nonNegative=*/true);
+        IndexValue position =
+            row.positions[i] + offset - (window.getSize()[i] - 1);
+        require(arith::CmpIPredicate::sge, position, row.keys[i].begin);
+        require(arith::CmpIPredicate::slt, position, row.keys[i].end);
+        key.positions.push_back(position);
+        key.slots.push_back(position - row.keys[i].begin);
+        key.coordinates.push_back(
+            (row.residues[i] + position * window.getDilation()[i]).getValue());
+      }
+      auto branch = scf::IfOp::create(
+          b, visible,
+          [&](OpBuilder &, Location) {
+            scf::YieldOp::create(b, add(args.front(), term(row, key)));
+          },
+          [&](OpBuilder &, Location) { scf::YieldOp::create(b, args); });
+      return {branch.getResult(0)};
+    };
+    return sequentialNest(sizes, number(0), visit)[0];
   }
 
   /// The factor of the dot products.
@@ -265,16 +436,31 @@ protected:
     return dim(memref, cast<MemRefType>(memref.getType()).getRank() - 1);
   }
 
+  /// The dot product of a row of `xs` and one of `ys`.
+  Value dot(Value xs, ValueRange xIndices, Value ys, ValueRange yIndices) {
+    return sequential(lastDim(xs), number(0),
+                      [&](Value c, ValueRange sum) -> SmallVector<Value> {
+                        Value x = load(xs, concat(xIndices, c));
+                        Value y = load(ys, concat(yIndices, c));
+                        return {add(sum.front(), mul(x, y))};
+                      })[0];
+  }
+
   /// scale * dot(query row, row `keyIndices` of `keys`)
   Value scaledDot(Value scale, Value query, ValueRange queryIndices, Value keys,
                   ValueRange keyIndices) {
-    Value dot = sequential(lastDim(query), number(0),
-                           [&](Value c, ValueRange sum) -> SmallVector<Value> {
-                             Value x = load(query, concat(queryIndices, c));
-                             Value y = load(keys, concat(keyIndices, c));
-                             return {add(sum.front(), mul(x, y))};
-                           })[0];
-    return mul(dot, scale);
+    return mul(dot(query, queryIndices, keys, keyIndices), scale);
+  }
+
+  /// The bias of a key of the window.
+  Value loadBias(Value bias, const Row &row, const Key &key) {
+    SmallVector<Value> indices{row.head};
+    for (int64_t i = 0; i < window.getRank(); ++i) {
+      IndexValue offset =
+          key.positions[i] - row.positions[i] + (window.getSize()[i] - 1);
+      indices.push_back(offset.getValue());
+    }
+    return load(bias, indices);
   }
 
   /// The logit of a key of the window. `bias` may be null.
@@ -282,15 +468,7 @@ protected:
                     Value keys, Value bias) {
     Value logit = scaledDot(scale, query, row.indices(), keys,
                             concat(row.batch, key.coordinates, row.kvHead));
-    if (!bias)
-      return logit;
-    SmallVector<Value> indices{row.head};
-    for (int64_t i = 0; i < window.getRank(); ++i) {
-      IndexValue offset =
-          key.positions[i] - row.positions[i] + (window.getSize()[i] - 1);
-      indices.push_back(offset.getValue());
-    }
-    return add(logit, load(bias, indices));
+    return bias ? add(logit, loadBias(bias, row, key)) : logit;
   }
 
   WindowAttr window;

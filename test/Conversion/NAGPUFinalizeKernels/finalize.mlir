@@ -15,7 +15,7 @@
 // BODY:           cp.async.bulk.tensor.4d{{.*}} %[[POINTER]],
 
 // The function's second argument, of type 1 (bf16), rank 5, panels of 128
-// bytes: sizes, strides and the box are in memory. The map is made where the
+// bytes: sizes, strides, the box and dilations are in memory. The map is made where the
 // operation is, in memory of the function.
 // CHECK-LABEL: func private @naCudaEncodeTensorMap(!llvm.ptr, i64, i64, i64, i64, !llvm.ptr, i64)
 // CHECK-LABEL: func @maps(
@@ -35,6 +35,8 @@
 // CHECK:           llvm.store %[[STRIDE]], %[[FIFTH]] : i64, !llvm.ptr
 // CHECK:           %[[LAST:.*]] = llvm.getelementptr %[[SHAPE]][13] : (!llvm.ptr) -> !llvm.ptr, i64
 // CHECK:           llvm.store %c64_i64, %[[LAST]] : i64, !llvm.ptr
+// CHECK:           %[[DILATION:.*]] = llvm.getelementptr %[[SHAPE]][15] : (!llvm.ptr) -> !llvm.ptr, i64
+// CHECK:           llvm.store %c3_i64, %[[DILATION]] : i64, !llvm.ptr
 // CHECK:           call @naCudaEncodeTensorMap(%[[MAP]], %c1_i64, %[[ADDRESS]], %c1_i64, %c5_i64, %[[SHAPE]], %c128_i64)
 // CHECK:           gpu.launch_func {{.*}} args({{.*}}%[[MAP]] : !llvm.ptr
 
@@ -59,7 +61,7 @@ func.func @maps(%n: index, %k: !source) {
   scf.for %i = %c0 to %n step %c1 {
     %cast = memref.subview %k[0, 0, 0, 0, 0] [1, 64, 64, 2, 128] [1, 1, 1, 1, 1]
       : !source to memref<1x64x64x2x128xbf16, strided<[?, 16384, 256, 128, 1], offset: ?>>
-    %map = nagpu.tensor_map %cast
+    %map = nagpu.tensor_map %cast dilation [1, 3]
       : memref<1x64x64x2x128xbf16, strided<[?, 16384, 256, 128, 1], offset: ?>> -> !map
     gpu.launch blocks(%bx, %by, %bz) in (%gx = %n, %gy = %c1, %gz = %c1)
                threads(%tx, %ty, %tz) in (%sx = %c384, %sy = %c1, %sz = %c1) {

@@ -120,3 +120,21 @@ func.func @statistic(%t: memref<6xf32>, %o: memref<1x9x2xf32>, %b: index,
     : memref<6xf32>, memref<1x9x2xf32>
   return
 }
+
+// Nor has one of numbers any; they are 0 outside the tensor.
+// CHECK-LABEL: func @numbers
+// CHECK-SAME:    %[[L:[a-z0-9_]+]]: memref<1x9x2xf32>, %[[T:[a-z0-9_]+]]: memref<6xf64>
+// CHECK:         %[[ZERO:.*]] = arith.constant 0.000000e+00 : f64
+// CHECK:         scf.for %[[LANE:.*]] = %c0 to %c6 step %c1
+// CHECK:           scf.if
+// CHECK:             %[[V:.*]] = memref.load %[[L]]
+// CHECK:             %[[W:.*]] = arith.extf %[[V]] : f32 to f64
+// CHECK:             memref.store %[[W]], %[[T]][%[[LANE]]]
+// CHECK:           } else {
+// CHECK:             memref.store %[[ZERO]], %[[T]][%[[LANE]]]
+func.func @numbers(%l: memref<1x9x2xf32>, %t: memref<6xf64>, %b: index,
+                   %h: index, %x: index) {
+  na.tile.load %l[%b, %h] at(%x) box [6] dilation [1] into %t
+    : memref<1x9x2xf32>, memref<6xf64>
+  return
+}

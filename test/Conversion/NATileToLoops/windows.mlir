@@ -38,3 +38,23 @@ func.func @two_axes(%t: memref<4x6xi32>, %at: index, %size: index) {
     sizes(%size, %size) box [2, 3] into %t : memref<4x6xi32>
   return
 }
+
+// The queries that see a key: causal, so from the key on, and up to the window
+// or the end of the class.
+// CHECK-LABEL: func @inverse
+// CHECK-SAME:    %[[T:[a-z0-9_]+]]: memref<2x6xi32>, %[[AT:[a-z0-9_]+]]: index, %[[SIZE:[a-z0-9_]+]]: index
+// CHECK:         scf.for %[[LANE:.*]] = %c0 to %c6 step %c1
+// CHECK-DAG:       %[[P:.*]] = arith.addi %[[AT]], %[[LANE]]
+// CHECK-DAG:       %[[LAST:.*]] = arith.addi %[[SIZE]], %c-1
+// CHECK:           %[[POS:.*]] = arith.minsi %[[P]], %[[LAST]]
+// CHECK:           %[[END:.*]] = arith.addi %[[POS]], %c5
+// CHECK:           %[[CUT:.*]] = arith.minsi %[[END]], %[[SIZE]]
+// CHECK:           %[[B32:.*]] = arith.index_cast %[[POS]] : index to i32
+// CHECK:           memref.store %[[B32]], %[[T]][%c0, %[[LANE]]]
+// CHECK:           %[[E32:.*]] = arith.index_cast %[[CUT]] : index to i32
+// CHECK:           memref.store %[[E32]], %[[T]][%c1, %[[LANE]]]
+func.func @inverse(%t: memref<2x6xi32>, %at: index, %size: index) {
+  na.tile.windows inverse <size = [5], causal = [true]> at(%at) sizes(%size)
+    box [6] into %t : memref<2x6xi32>
+  return
+}

@@ -12,9 +12,9 @@
 // CHECK:           arith.muli %[[GROUP]], %[[C2]]
 // CHECK:           %[[SUM:[a-z0-9_-]+]] = scf.for %[[KX:[a-z0-9_-]+]] = %[[BX:[a-z0-9_-]+]] to %{{.*}} iter_args(%{{.*}} = %[[ZERO]]) -> (f32)
 // CHECK:             scf.for %[[KY:[a-z0-9_-]+]] = %[[BY:[a-z0-9_-]+]] to
-// CHECK:               %[[JX:[a-z0-9_-]+]] = arith.subi %[[KX]], %[[BX]]
 // CHECK:               %[[STEPS:[a-z0-9_-]+]] = arith.muli %[[KY]], %[[C2]]
 // CHECK:               %[[AT:[a-z0-9_-]+]] = arith.addi %{{.*}}, %[[STEPS]]
+// CHECK:               %[[JX:[a-z0-9_-]+]] = arith.subi %[[KX]], %[[BX]]
 // CHECK:               %[[JY:[a-z0-9_-]+]] = arith.subi %[[KY]], %[[BY]]
 // CHECK:               %[[ROW:[a-z0-9_-]+]] = arith.muli %[[JX]], %[[C3]]
 // CHECK:               %[[SLOT:[a-z0-9_-]+]] = arith.addi %[[ROW]], %[[JY]]

@@ -1,7 +1,7 @@
-// RUN: na-opt %s -convert-na-to-loops=ops=qk,merge | FileCheck %s
+// RUN: na-opt %s -convert-na-to-loops=ops=qk,merge,attention_dq | FileCheck %s
 // RUN: not na-opt %s -convert-na-to-loops=ops=qk,softmax 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 
-// UNKNOWN: error: convert-na-to-loops: unknown operation 'softmax' in option 'ops'; expected one of attention, qk, av, merge
+// UNKNOWN: error: convert-na-to-loops: unknown operation 'softmax' in option 'ops'; expected one of attention, qk, av, merge, attention_dq, attention_dkv, attention_dbias, attention_dadditional
 
 // CHECK-LABEL: func @attention
 // CHECK:         na.attention
@@ -38,5 +38,24 @@ func.func @merge(%o0: memref<9x8xf32>, %l0: memref<9xf32>,
                  %o: memref<9x8xf32>) {
   na.merge ins(%o0 : memref<9x8xf32>) lses(%l0 : memref<9xf32>)
            outs(%o : memref<9x8xf32>)
+  return
+}
+
+// CHECK-LABEL: func @gradients
+// CHECK-NOT:     na.attention_dq
+// CHECK:         scf.parallel
+// CHECK:         na.attention_dkv
+func.func @gradients(%q: memref<1x9x2x8xf32>, %l: memref<1x9x2xf32>) {
+  na.attention_dq
+    ins(%q, %q, %q, %q : memref<1x9x2x8xf32>, memref<1x9x2x8xf32>,
+                         memref<1x9x2x8xf32>, memref<1x9x2x8xf32>)
+    stats(%l, %l : memref<1x9x2xf32>, memref<1x9x2xf32>)
+    outs(%q : memref<1x9x2x8xf32>) window(<size = [3]>)
+  na.attention_dkv
+    ins(%q, %q, %q, %q : memref<1x9x2x8xf32>, memref<1x9x2x8xf32>,
+                         memref<1x9x2x8xf32>, memref<1x9x2x8xf32>)
+    stats(%l, %l : memref<1x9x2xf32>, memref<1x9x2xf32>)
+    outs(%q, %q : memref<1x9x2x8xf32>, memref<1x9x2x8xf32>)
+    window(<size = [3]>)
   return
 }

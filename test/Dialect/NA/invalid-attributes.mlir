@@ -151,7 +151,7 @@ func.func private @f() attributes {a = #na.schedule<target = "cpu", query_tile =
 // -----
 
 // expected-error @+1 {{schedule 'warpgroup_tile'[1] = 8 does not divide 'query_tile'[1] = 12}}
-func.func private @f() attributes {a = #na.schedule<target = "cpu", query_tile = [8, 12], key_tile = [8, 8], warpgroup_tile = [8, 8]>}
+func.func private @f() attributes {a = #na.schedule<target = "cpu", query_tile = [8, 12], key_tile = [8, 4], warpgroup_tile = [8, 8]>}
 
 // -----
 

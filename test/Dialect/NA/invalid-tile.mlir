@@ -20,11 +20,21 @@ func.func @load_four_axes(%s: memref<1x8x8x2x16xf32>, %t: tensor<16x16xf32>,
 
 // -----
 
-func.func @load_rank(%s: memref<1x8x2x16xf32>, %t: tensor<16x16xf32>,
+func.func @load_rank(%s: memref<1x8x2xf32>, %t: tensor<16x16xf32>,
                      %i: index) {
-  // expected-error @+1 {{'na.tile.load' op 'source' has rank 4, expected 5, [B, X.., H, D]}}
+  // expected-error @+1 {{'na.tile.load' op 'source' has rank 3, expected 4, [B, X.., H], or 5, [B, X.., H, D]}}
   %0 = na.tile.load %s[%i, %i] at(%i, %i) box [4, 4]
-      dilation [1, 1] into %t : memref<1x8x2x16xf32>, tensor<16x16xf32> -> tensor<16x16xf32>
+      dilation [1, 1] into %t : memref<1x8x2xf32>, tensor<16x16xf32> -> tensor<16x16xf32>
+  return
+}
+
+// -----
+
+func.func @load_numbers_shape(%s: memref<1x8x8x2xf32>, %t: tensor<16x16xf32>,
+                              %i: index) {
+  // expected-error @+1 {{'na.tile.load' op 'init' is 'tensor<16x16xf32>', expected shape [16]}}
+  %0 = na.tile.load %s[%i, %i] at(%i, %i) box [4, 4]
+      dilation [1, 1] into %t : memref<1x8x8x2xf32>, tensor<16x16xf32> -> tensor<16x16xf32>
   return
 }
 

@@ -5,7 +5,8 @@
 // CHECK-LABEL: func @load
 func.func @load(%s: memref<1x56x56x2x32xbf16>, %d: memref<?x?x?x?xf32>,
                 %t: tensor<196x32xf32>, %u: tensor<32x196xf32>,
-                %m: memref<8x32xf32>, %i: index) {
+                %m: memref<8x32xf32>, %l: memref<1x56x56x2xf32>,
+                %n: tensor<196xf32>, %i: index) {
   // CHECK: na.tile.load %{{.+}}[%{{.+}}, %{{.+}}] at(%{{.+}}, %{{.+}}) box [14, 14] dilation [1, 2] into %{{.+}} : memref<1x56x56x2x32xbf16>, tensor<196x32xf32> -> tensor<196x32xf32>
   %0 = na.tile.load %s[%i, %i] at(%i, %i) box [14, 14] dilation [1, 2]
       into %t : memref<1x56x56x2x32xbf16>, tensor<196x32xf32>
@@ -17,6 +18,9 @@ func.func @load(%s: memref<1x56x56x2x32xbf16>, %d: memref<?x?x?x?xf32>,
   // CHECK: na.tile.load %{{.+}} into %{{.+}} : memref<?x?x?x?xf32>, memref<8x32xf32>{{$}}
   na.tile.load %d[%i, %i] at(%i) box [8] dilation [1]
       into %m : memref<?x?x?x?xf32>, memref<8x32xf32>
+  // CHECK: na.tile.load %{{.+}} into %{{.+}} : memref<1x56x56x2xf32>, tensor<196xf32> -> tensor<196xf32>
+  %2 = na.tile.load %l[%i, %i] at(%i, %i) box [14, 14] dilation [1, 1]
+      into %n : memref<1x56x56x2xf32>, tensor<196xf32> -> tensor<196xf32>
   return
 }
 
@@ -47,6 +51,9 @@ func.func @windows(%t: tensor<4x64xi32>, %m: memref<4x64xi32>, %i: index) {
       sizes(%i, %i) box [8, 8] into %t : tensor<4x64xi32> -> tensor<4x64xi32>
   // CHECK: na.tile.windows <size = [7, 7]> at(%{{.+}}, %{{.+}}) sizes(%{{.+}}, %{{.+}}) box [8, 8] into %{{.+}} : memref<4x64xi32>{{$}}
   na.tile.windows <size = [7, 7]> at(%i, %i) sizes(%i, %i) box [8, 8]
+      into %m : memref<4x64xi32>
+  // CHECK: na.tile.windows inverse <size = [7, 7]> at(%{{.+}}, %{{.+}}) sizes(%{{.+}}, %{{.+}}) box [8, 8] into %{{.+}} : memref<4x64xi32>{{$}}
+  na.tile.windows inverse <size = [7, 7]> at(%i, %i) sizes(%i, %i) box [8, 8]
       into %m : memref<4x64xi32>
   return
 }

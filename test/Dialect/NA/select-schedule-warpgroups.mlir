@@ -76,22 +76,62 @@ func.func @odd_channels(%q: memref<1x128x128x24x72xf16>, %o: memref<1x128x128x24
 }
 
 // CHECK-LABEL: func @dilation
-// CHECK:         schedule = #na.schedule<target = "sm_90", {{.*}} warps
-func.func @dilation(%q: memref<1x64x64x8x128xf16>, %o: memref<1x64x64x8x128xf16>) {
+// CHECK:         schedule = #na.schedule<target = "sm_90a", {{.*}} warpgroup_tile
+func.func @dilation(%q: memref<1x128x128x24x128xf16>, %o: memref<1x128x128x24x128xf16>) {
   na.attention
-    ins(%q, %q, %q : memref<1x64x64x8x128xf16>, memref<1x64x64x8x128xf16>, memref<1x64x64x8x128xf16>)
-    outs(%o : memref<1x64x64x8x128xf16>) window(<size = [7, 7], dilation = [1, 2]>)
+    ins(%q, %q, %q : memref<1x128x128x24x128xf16>, memref<1x128x128x24x128xf16>, memref<1x128x128x24x128xf16>)
+    outs(%o : memref<1x128x128x24x128xf16>) window(<size = [64, 32], dilation = [1, 4]>)
+  return
+}
+
+// A token of the other residue is 2^31 elements away, which is no coordinate.
+// CHECK-LABEL: func @far_residue
+// CHECK:         schedule = #na.schedule<target = "sm_90", {{.*}} warps
+func.func @far_residue(
+    %q: memref<1x128x128x24x128xf16, strided<[?, 2147483648, 3072, 128, 1]>>,
+    %o: memref<1x128x128x24x128xf16>) {
+  na.attention
+    ins(%q, %q, %q : memref<1x128x128x24x128xf16, strided<[?, 2147483648, 3072, 128, 1]>>,
+                     memref<1x128x128x24x128xf16, strided<[?, 2147483648, 3072, 128, 1]>>,
+                     memref<1x128x128x24x128xf16, strided<[?, 2147483648, 3072, 128, 1]>>)
+    outs(%o : memref<1x128x128x24x128xf16>) window(<size = [64, 64], dilation = [2, 1]>)
+  return
+}
+
+// CHECK-LABEL: func @bias
+// CHECK:         schedule = #na.schedule<target = "sm_90a", {{.*}} warpgroup_tile
+func.func @bias(%q: memref<1x128x128x24x128xf16>, %b: memref<24x127x63xf32>,
+                %o: memref<1x128x128x24x128xf16>) {
+  na.attention
+    ins(%q, %q, %q : memref<1x128x128x24x128xf16>, memref<1x128x128x24x128xf16>, memref<1x128x128x24x128xf16>)
+    bias(%b : memref<24x127x63xf32>)
+    outs(%o : memref<1x128x128x24x128xf16>) window(<size = [64, 32]>)
   return
 }
 
 // CHECK-LABEL: func @additional_keys
-// CHECK:         schedule = #na.schedule<target = "sm_90", {{.*}} warps
-func.func @additional_keys(%q: memref<1x64x64x8x128xf16>, %a: memref<1x?x8x128xf16>,
-                           %o: memref<1x64x64x8x128xf16>) {
+// CHECK:         schedule = #na.schedule<target = "sm_90a", {{.*}} warpgroup_tile
+func.func @additional_keys(%q: memref<1x128x128x24x128xf16>, %a: memref<1x512x24x128xf16>,
+                           %o: memref<1x128x128x24x128xf16>) {
   na.attention
-    ins(%q, %q, %q : memref<1x64x64x8x128xf16>, memref<1x64x64x8x128xf16>, memref<1x64x64x8x128xf16>)
-    additional(%a, %a : memref<1x?x8x128xf16>, memref<1x?x8x128xf16>)
-    outs(%o : memref<1x64x64x8x128xf16>) window(<size = [7, 7]>)
+    ins(%q, %q, %q : memref<1x128x128x24x128xf16>, memref<1x128x128x24x128xf16>, memref<1x128x128x24x128xf16>)
+    additional(%a, %a : memref<1x512x24x128xf16>, memref<1x512x24x128xf16>)
+    outs(%o : memref<1x128x128x24x128xf16>) window(<size = [64, 32]>)
+  return
+}
+
+// A box of additional keys cannot be read either where heads are apart.
+// CHECK-LABEL: func @additional_keys_apart
+// CHECK:         schedule = #na.schedule<target = "sm_90", {{.*}} warps
+func.func @additional_keys_apart(
+    %q: memref<1x128x128x24x128xf16>,
+    %a: memref<1x512x24x128xf16, strided<[1966080, 3840, 160, 1]>>,
+    %o: memref<1x128x128x24x128xf16>) {
+  na.attention
+    ins(%q, %q, %q : memref<1x128x128x24x128xf16>, memref<1x128x128x24x128xf16>, memref<1x128x128x24x128xf16>)
+    additional(%a, %a : memref<1x512x24x128xf16, strided<[1966080, 3840, 160, 1]>>,
+                        memref<1x512x24x128xf16, strided<[1966080, 3840, 160, 1]>>)
+    outs(%o : memref<1x128x128x24x128xf16>) window(<size = [64, 32]>)
   return
 }
 

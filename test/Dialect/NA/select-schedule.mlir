@@ -103,3 +103,22 @@ func.func @no_op(%q: memref<1x9x1x8xf32>, %l: memref<1x9x1xf32>,
            outs(%o : memref<1x9x1x8xf32>)
   return
 }
+
+// So are the gradients, each by its own model: keys are what the last one's
+// tiles own accumulators of.
+// CHECK-LABEL: func @gradients
+// CHECK:         na.attention_dq
+// CHECK-SAME:      schedule = #na.schedule<target = "cpu", query_tile = [{{[0-9]+, [0-9]+}}], key_tile = [{{[0-9]+, [0-9]+}}]>
+// CHECK:         na.attention_dkv
+// CHECK-SAME:      schedule = #na.schedule<target = "cpu", query_tile = [{{[0-9]+, [0-9]+}}], key_tile = [{{[0-9]+, [0-9]+}}]>
+func.func @gradients(%q: memref<1x56x56x2x32xf32>, %l: memref<1x56x56x2xf32>) {
+  na.attention_dq
+    ins(%q, %q, %q, %q : memref<1x56x56x2x32xf32>, memref<1x56x56x2x32xf32>, memref<1x56x56x2x32xf32>, memref<1x56x56x2x32xf32>)
+    stats(%l, %l : memref<1x56x56x2xf32>, memref<1x56x56x2xf32>)
+    outs(%q : memref<1x56x56x2x32xf32>) window(<size = [7, 7]>)
+  na.attention_dkv
+    ins(%q, %q, %q, %q : memref<1x56x56x2x32xf32>, memref<1x56x56x2x32xf32>, memref<1x56x56x2x32xf32>, memref<1x56x56x2x32xf32>)
+    stats(%l, %l : memref<1x56x56x2xf32>, memref<1x56x56x2xf32>)
+    outs(%q, %q : memref<1x56x56x2x32xf32>, memref<1x56x56x2x32xf32>) window(<size = [7, 7]>)
+  return
+}

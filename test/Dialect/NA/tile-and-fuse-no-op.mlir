@@ -65,3 +65,31 @@ func.func @naive(%q: memref<1x16x1x8xf32>) {
     {schedule = #na.schedule<target = "naive", query_tile = [1], key_tile = [1]>}
   return
 }
+
+// Nor are gradients tiled without these numbers, or against their schedule.
+// CHECK-LABEL: func @gradients
+// CHECK-NEXT:    na.attention_dq
+// CHECK-NEXT:    na.attention_dkv
+// CHECK-NEXT:    na.attention_dkv
+// CHECK-NEXT:    return
+func.func @gradients(%q: memref<1x9x?x8xf32>, %l: memref<1x9x?xf32>,
+                     %r: memref<1x9x2x8xf32>, %m: memref<1x9x2xf32>) {
+  // expected-remark @+1 {{heads, head dim or value dim is dynamic: left for the naive lowering}}
+  na.attention_dq
+    ins(%q, %q, %q, %q : memref<1x9x?x8xf32>, memref<1x9x?x8xf32>, memref<1x9x?x8xf32>, memref<1x9x?x8xf32>)
+    stats(%l, %l : memref<1x9x?xf32>, memref<1x9x?xf32>)
+    outs(%q : memref<1x9x?x8xf32>) window(<size = [3]>)
+    {schedule = #na.schedule<target = "cpu", query_tile = [4], key_tile = [3]>}
+  // expected-remark @+1 {{heads, head dim or value dim is dynamic: left for the naive lowering}}
+  na.attention_dkv
+    ins(%q, %q, %q, %q : memref<1x9x?x8xf32>, memref<1x9x?x8xf32>, memref<1x9x?x8xf32>, memref<1x9x?x8xf32>)
+    stats(%l, %l : memref<1x9x?xf32>, memref<1x9x?xf32>)
+    outs(%q, %q : memref<1x9x?x8xf32>, memref<1x9x?x8xf32>) window(<size = [3]>)
+    {schedule = #na.schedule<target = "cpu", query_tile = [4], key_tile = [3]>}
+  na.attention_dkv
+    ins(%r, %r, %r, %r : memref<1x9x2x8xf32>, memref<1x9x2x8xf32>, memref<1x9x2x8xf32>, memref<1x9x2x8xf32>)
+    stats(%m, %m : memref<1x9x2xf32>, memref<1x9x2xf32>)
+    outs(%r, %r : memref<1x9x2x8xf32>, memref<1x9x2x8xf32>) window(<size = [3]>)
+    {schedule = #na.schedule<target = "naive", query_tile = [1], key_tile = [1]>}
+  return
+}

@@ -188,3 +188,62 @@ func.func @cpu(%q: memref<1x32x2x16xf32>, %o: memref<1x32x2x16xf32>) {
     {schedule = #na.schedule<target = "cpu", query_tile = [16], key_tile = [16], warpgroup_tile = [8]>}
   return
 }
+
+// 20 additional keys are two tiles more of the same loop, which both warpgroups
+// compute and no window masks; of the second, only 4 keys exist.
+// CHECK-LABEL: func @additional
+// CHECK-SAME:    %[[Q:[a-z0-9]+]]: memref<1x64x2x16xbf16>, %[[E:[a-z0-9]+]]: memref<1x20x2x16xbf16>
+// CHECK:         scf.forall
+// CHECK:           scf.forall
+// CHECK:             %[[TOTAL:.*]] = arith.addi %[[TILES:.*]], %c2
+// CHECK:             scf.for %[[I:.*]] = %c0 to %[[TOTAL]]
+// CHECK:               %[[IS:.*]] = arith.cmpi sge, %[[I]], %[[TILES]]
+// CHECK-NEXT:          %[[NUMBER:.*]] = arith.subi %[[I]], %[[TILES]]
+// CHECK-NEXT:          %[[FIRST:.*]] = arith.muli %[[NUMBER]], %c16
+// CHECK-NEXT:          %[[PARTIAL:.*]] = arith.cmpi eq, %[[NUMBER]], %c1
+// CHECK:               %[[NEEDED:.*]] = arith.ori %{{.*}}, %[[IS]]
+// CHECK:               %[[INSIDE:.*]] = arith.ori %{{.*}}, %[[IS]]
+// CHECK:               scf.if %[[NEEDED]]
+// CHECK:                 %[[KT:.*]] = scf.if %[[IS]] -> (tensor<16x16xbf16>) {
+// CHECK:                   na.tile.load %[[E]][{{.*}}] at(%[[FIRST]]) box [16] dilation [1]
+// CHECK:                 } else {
+// CHECK:                   na.tile.load %[[Q]][{{.*}}] at(%{{.*}}) box [16] dilation [1]
+// CHECK:                 %[[SCORES:.*]] = linalg.contract {{.*}} ins(%{{.*}}, %[[KT]] :
+// CHECK:                 %[[EXISTING:.*]] = scf.if %[[PARTIAL]]
+// CHECK:                   linalg.generic {{.*}} outs(%[[SCORES]] :
+// CHECK:                     %[[KEY:.*]] = linalg.index 1
+// CHECK-NEXT:                arith.cmpi slt, %[[KEY]], %c4
+// CHECK:                 } else {
+// CHECK-NEXT:              scf.yield %[[SCORES]]
+// CHECK:                 na.tile.mask %[[EXISTING]] {{.*}} unless %[[INSIDE]]
+// CHECK:                 scf.if %[[IS]] -> (tensor<16x16xbf16>) {
+// CHECK:         return
+func.func @additional(%q: memref<1x64x2x16xbf16>, %e: memref<1x20x2x16xbf16>,
+                      %o: memref<1x64x2x16xbf16>) {
+  na.attention
+    ins(%q, %q, %q : memref<1x64x2x16xbf16>, memref<1x64x2x16xbf16>, memref<1x64x2x16xbf16>)
+    additional(%e, %e : memref<1x20x2x16xbf16>, memref<1x20x2x16xbf16>)
+    outs(%o : memref<1x64x2x16xbf16>) window(<size = [32]>)
+    {schedule = #na.schedule<target = "sm_90a", query_tile = [16], key_tile = [16], warpgroup_tile = [8]>}
+  return
+}
+
+// Additional keys have no bias. All their tiles are full.
+// CHECK-LABEL: func @additional_bias
+// CHECK:         %[[SCORES:.*]] = linalg.generic
+// CHECK:         %[[BIASED:.*]] = scf.if %{{.*}} -> (tensor<8x16xf32>) {
+// CHECK-NEXT:      scf.yield %[[SCORES]]
+// CHECK-NEXT:    } else {
+// CHECK-NEXT:      na.tile.bias
+// CHECK:         }
+// CHECK-NEXT:    na.tile.mask %[[BIASED]]
+func.func @additional_bias(%q: memref<1x64x2x16xbf16>, %e: memref<1x32x2x16xbf16>,
+                           %t: memref<2x63xf32>, %o: memref<1x64x2x16xbf16>) {
+  na.attention
+    ins(%q, %q, %q : memref<1x64x2x16xbf16>, memref<1x64x2x16xbf16>, memref<1x64x2x16xbf16>)
+    bias(%t : memref<2x63xf32>)
+    additional(%e, %e : memref<1x32x2x16xbf16>, memref<1x32x2x16xbf16>)
+    outs(%o : memref<1x64x2x16xbf16>) window(<size = [32]>)
+    {schedule = #na.schedule<target = "sm_90a", query_tile = [16], key_tile = [16], warpgroup_tile = [8]>}
+  return
+}

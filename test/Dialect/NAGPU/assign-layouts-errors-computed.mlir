@@ -59,7 +59,7 @@ func.func @elementwise_loaded(%q: memref<1x64x1x16xbf16>, %e: tensor<16x16xbf16>
     %s = linalg.fill ins(%f0 : f32) outs(%s0 : tensor<16x16xf32>) -> tensor<16x16xf32>
     %t = na.tile.load %q[%b, %b] at(%b) box [16] dilation [1] into %e
       : memref<1x64x1x16xbf16>, tensor<16x16xbf16> -> tensor<16x16xbf16>
-    // expected-error @below {{nagpu-assign-layouts: operand 0 is no computed tile of the form [queries, n] or [queries]}}
+    // expected-error @below {{nagpu-assign-layouts: operand 0 is no computed tile [rows, columns], and no computed or loaded [rows] or loaded [columns]}}
     %p = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
       ins(%t : tensor<16x16xbf16>) outs(%s : tensor<16x16xf32>) {
     ^bb0(%x: bf16, %y: f32):
@@ -85,7 +85,7 @@ func.func @elementwise_columns(%lse: memref<1x64x1xf32>, %r: tensor<16xf32>) {
     %s = linalg.fill ins(%f0 : f32) outs(%s0 : tensor<16x16xf32>) -> tensor<16x16xf32>
     %v0 = tensor.empty() : tensor<16xf32>
     %v = linalg.fill ins(%f0 : f32) outs(%v0 : tensor<16xf32>) -> tensor<16xf32>
-    // expected-error @below {{nagpu-assign-layouts: operand 0 is no computed tile of the form [queries, n] or [queries]}}
+    // expected-error @below {{nagpu-assign-layouts: operand 0 is no computed tile [rows, columns], and no computed or loaded [rows] or loaded [columns]}}
     %p = linalg.generic {indexing_maps = [#column, #id], iterator_types = ["parallel", "parallel"]}
       ins(%v : tensor<16xf32>) outs(%s : tensor<16x16xf32>) {
     ^bb0(%x: f32, %y: f32):
@@ -380,17 +380,14 @@ func.func @mask_ranges(%w: tensor<2x16xi32>) {
 
 // -----
 
-func.func @bias_key_major(%t: memref<1x9xf32>) {
+func.func @bias_not_computed(%t: memref<1x9xf32>, %s: tensor<16x16xf32>) {
   %c1 = arith.constant 1 : index
   %c32 = arith.constant 32 : index
   gpu.launch blocks(%b, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
              threads(%tx, %ty, %tz) in (%sx = %c32, %sy = %c1, %sz = %c1) {
-    %f0 = arith.constant 0.0 : f32
-    %s0 = tensor.empty() : tensor<16x16xf32>
-    %s = linalg.fill ins(%f0 : f32) outs(%s0 : tensor<16x16xf32>) -> tensor<16x16xf32>
-    // expected-error @below {{nagpu-assign-layouts: expected scores [queries, keys]}}
+    // expected-error @below {{nagpu-assign-layouts: expected computed scores}}
     %m = na.tile.bias %s table(%t[%b] : memref<1x9xf32>) <size = [5]> query_at(%b) key_at(%b)
-      query_box [16] key_box [16] key_major : tensor<16x16xf32> -> tensor<16x16xf32>
+      query_box [16] key_box [16] : tensor<16x16xf32> -> tensor<16x16xf32>
     gpu.terminator
   }
   return

@@ -97,3 +97,112 @@ func.func @warpgroups(%q: memref<1x64x64x1x32xbf16>, %k: memref<1x64x64x1x32xbf1
   }
   return
 }
+
+// -----
+
+// A tile of one of two tensors: the copies are a branch.
+// CHECK-LABEL: func @choice
+// CHECK:         scf.forall
+// CHECK:           %[[TILE:.*]] = nagpu.alloc : <32x32xbf16, tma64>
+// CHECK:           %[[COPY:.*]] = scf.if %{{.*}} -> (!nagpu.token) {
+// CHECK-NEXT:        %[[C0:.*]] = nagpu.async_copy %{{.*}}[%{{.*}}, %{{.*}}] at(%{{.*}}) box [32] dilation [1] into %[[TILE]]
+// CHECK-NEXT:        scf.yield %[[C0]]
+// CHECK-NEXT:      } else {
+// CHECK-NEXT:        %[[C1:.*]] = nagpu.async_copy %{{.*}}[%{{.*}}, %{{.*}}] at(%{{.*}}, %{{.*}}) box [4, 8] dilation [1, 1] into %[[TILE]]
+// CHECK-NEXT:        scf.yield %[[C1]]
+// CHECK-NEXT:      }
+// CHECK-NEXT:      %[[GROUP:.*]] = nagpu.async_commit %[[COPY]]
+// CHECK-NEXT:      %[[T:.*]] = nagpu.async_wait %[[GROUP]] pending 0 tiles(%[[TILE]])
+// CHECK:           nagpu.wgmma %{{.*}}, %[[T]] transposed
+#mk = affine_map<(d0, d1, d2) -> (d0, d2)>
+#nk = affine_map<(d0, d1, d2) -> (d1, d2)>
+#mn = affine_map<(d0, d1, d2) -> (d0, d1)>
+func.func @choice(%q: memref<1x64x64x1x32xbf16>, %e: memref<1x9x1x32xbf16>,
+                  %o: memref<1x64x64x1x32xbf16>, %which: i1) {
+  %c1 = arith.constant 1 : index
+  %c256 = arith.constant 256 : index
+  gpu.launch blocks(%b, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c256, %sy = %c1, %sz = %c1) {
+    %f0 = arith.constant 0.0 : f32
+    scf.forall (%g) in (1) {
+      %q0 = tensor.empty() : tensor<64x32xbf16>
+      %qt = na.tile.load %q[%b, %b] at(%b, %by) box [8, 8] dilation [1, 1] into %q0
+        : memref<1x64x64x1x32xbf16>, tensor<64x32xbf16> -> tensor<64x32xbf16>
+      %kt = scf.if %which -> (tensor<32x32xbf16>) {
+        %k0 = tensor.empty() : tensor<32x32xbf16>
+        %k1 = na.tile.load %e[%b, %b] at(%by) box [32] dilation [1] into %k0
+          : memref<1x9x1x32xbf16>, tensor<32x32xbf16> -> tensor<32x32xbf16>
+        scf.yield %k1 : tensor<32x32xbf16>
+      } else {
+        %k0 = tensor.empty() : tensor<32x32xbf16>
+        %k1 = na.tile.load %q[%b, %b] at(%b, %by) box [4, 8] dilation [1, 1] into %k0
+          : memref<1x64x64x1x32xbf16>, tensor<32x32xbf16> -> tensor<32x32xbf16>
+        scf.yield %k1 : tensor<32x32xbf16>
+      }
+      %s0 = tensor.empty() : tensor<64x32xf32>
+      %s1 = linalg.fill ins(%f0 : f32) outs(%s0 : tensor<64x32xf32>) -> tensor<64x32xf32>
+      %s = linalg.contract indexing_maps = [#mk, #nk, #mn]
+        ins(%qt, %kt : tensor<64x32xbf16>, tensor<32x32xbf16>) outs(%s1 : tensor<64x32xf32>) -> tensor<64x32xf32>
+      na.tile.store %s into %o[%b, %b] at(%b, %by) box [8, 8] dilation [1, 1]
+        : tensor<64x32xf32>, memref<1x64x64x1x32xbf16>
+    } {mapping = [#gpu.warpgroup<x>]}
+    gpu.terminator
+  }
+  return
+}
+
+// -----
+
+// A bias is read by one number of an element: that of its row's keys in the
+// whole table, 3 heads of 13 x 9 entries, and that of its column. What is
+// outside of the table is read at its end.
+// CHECK-LABEL: func @bias
+// CHECK-SAME:    %[[TABLE:[a-z0-9]+]]: memref<3x13x9xf16>
+// CHECK:         scf.forall
+// CHECK:           %[[SUM:.*]] = nagpu.wgmma_wait
+// CHECK:           %[[ENTRIES:.*]] = memref.collapse_shape %[[TABLE]] {{\[\[}}0, 1, 2]] : memref<3x13x9xf16> into memref<351xf16>
+// CHECK:           %[[ROWS:.*]] = nagpu.map() {
+// CHECK:             nagpu.index 0
+// CHECK:             arith.muli %{{.*}}, %c117_i32
+// CHECK:             arith.muli %{{.*}}, %c9_i32
+// CHECK:           } : !nagpu.fragment<64xi32, row, 4>
+// CHECK:           nagpu.map(%[[SUM]], %[[ROWS]] : !nagpu.fragment<64x32xf32, accumulator, 4>, !nagpu.fragment<64xi32, row, 4>) {
+// CHECK-NEXT:      ^bb0(%[[S:.*]]: f32, %[[ROW:.*]]: i32):
+// CHECK:             %[[COLUMN:.*]] = nagpu.index 1
+// CHECK:             %[[PLACE:.*]] = arith.addi %[[ROW]], %{{.*}} : i32
+// CHECK-NEXT:        %[[INSIDE:.*]] = arith.minui %[[PLACE]], %c350_i32
+// CHECK-NEXT:        %[[INDEX:.*]] = arith.index_cast %[[INSIDE]]
+// CHECK-NEXT:        %[[ENTRY:.*]] = memref.load %[[ENTRIES]][%[[INDEX]]]
+// CHECK-NEXT:        %[[WIDE:.*]] = arith.extf %[[ENTRY]] : f16 to f32
+// CHECK-NEXT:        %[[B:.*]] = arith.addf %[[S]], %[[WIDE]]
+// CHECK-NEXT:        nagpu.yield %[[B]]
+#mk = affine_map<(d0, d1, d2) -> (d0, d2)>
+#nk = affine_map<(d0, d1, d2) -> (d1, d2)>
+#mn = affine_map<(d0, d1, d2) -> (d0, d1)>
+func.func @bias(%q: memref<1x64x64x3x32xbf16>, %table: memref<3x13x9xf16>,
+                %o: memref<1x64x64x3x32xbf16>, %h: index) {
+  %c1 = arith.constant 1 : index
+  %c256 = arith.constant 256 : index
+  gpu.launch blocks(%b, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c256, %sy = %c1, %sz = %c1) {
+    %f0 = arith.constant 0.0 : f32
+    scf.forall (%g) in (1) {
+      %q0 = tensor.empty() : tensor<64x32xbf16>
+      %qt = na.tile.load %q[%b, %bz] at(%b, %by) box [8, 8] dilation [1, 1] into %q0
+        : memref<1x64x64x3x32xbf16>, tensor<64x32xbf16> -> tensor<64x32xbf16>
+      %k0 = tensor.empty() : tensor<32x32xbf16>
+      %kt = na.tile.load %q[%b, %bz] at(%by, %bz) box [4, 8] dilation [1, 1] into %k0
+        : memref<1x64x64x3x32xbf16>, tensor<32x32xbf16> -> tensor<32x32xbf16>
+      %s0 = tensor.empty() : tensor<64x32xf32>
+      %s1 = linalg.fill ins(%f0 : f32) outs(%s0 : tensor<64x32xf32>) -> tensor<64x32xf32>
+      %s = linalg.contract indexing_maps = [#mk, #nk, #mn]
+        ins(%qt, %kt : tensor<64x32xbf16>, tensor<32x32xbf16>) outs(%s1 : tensor<64x32xf32>) -> tensor<64x32xf32>
+      %r = na.tile.bias %s table(%table[%h] : memref<3x13x9xf16>) <size = [7, 5]>
+        query_at(%b, %by) key_at(%by, %bz) query_box [8, 8] key_box [4, 8] : tensor<64x32xf32> -> tensor<64x32xf32>
+      na.tile.store %r into %o[%b, %bz] at(%b, %by) box [8, 8] dilation [1, 1]
+        : tensor<64x32xf32>, memref<1x64x64x3x32xbf16>
+    } {mapping = [#gpu.warpgroup<x>]}
+    gpu.terminator
+  }
+  return
+}

@@ -77,6 +77,26 @@ func.func @wait_parity(%map: !nagpu.tensor_map<1x64x64xbf16, tma128>, %t: !nagpu
 
 // -----
 
+func.func @arrive_copies_place(%t: !nagpu.token, %bar: !nagpu.barrier<2>, %i: index) {
+  // expected-error @+1 {{'nagpu.mbarrier_arrive_copies' op is not in a producer of nagpu.roles}}
+  nagpu.mbarrier_arrive_copies %bar[%i] after %t : !nagpu.barrier<2>
+  return
+}
+
+// -----
+
+func.func @arrive_copies_slot(%t: !nagpu.token, %bar: !nagpu.barrier<2>) {
+  nagpu.roles registers(24, 240) producer {
+    %two = arith.constant 2 : index
+    // expected-error @+1 {{'nagpu.mbarrier_arrive_copies' op}}
+    nagpu.mbarrier_arrive_copies %bar[%two] after %t : !nagpu.barrier<2>
+  } consumers(%group in 2) {
+  }
+  return
+}
+
+// -----
+
 func.func @expect_place(%map: !nagpu.tensor_map<1x64x64xbf16, tma128>, %t: !nagpu.shared<64x128xbf16, tma128>, %bar: !nagpu.barrier<2>, %i: index, %p: i32) {
     // expected-error @+1 {{'nagpu.mbarrier_expect_tx' op is not in a producer of nagpu.roles}}
     nagpu.mbarrier_expect_tx %bar[%i] bytes 16 : !nagpu.barrier<2>

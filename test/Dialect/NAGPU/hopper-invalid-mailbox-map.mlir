@@ -134,3 +134,35 @@ func.func @map_kernel(%m: memref<1x64x2x128xbf16>, %c1: index) {
   }
   return
 }
+
+// -----
+
+func.func @map_dilations(%m: memref<1x64x2x128xbf16>) {
+  // expected-error @+1 {{'nagpu.tensor_map' op 'dilation' has 2 entries, expected 1 (one per axis)}}
+  %0 = nagpu.tensor_map %m dilation [2, 2] : memref<1x64x2x128xbf16> -> !nagpu.tensor_map<1x32x64xbf16, tma128>
+  return
+}
+
+// -----
+
+func.func @map_dilation(%m: memref<1x64x2x128xbf16>) {
+  // expected-error @+1 {{'nagpu.tensor_map' op 'dilation'[0] is 65, expected 1 to the length 64 of the axis}}
+  %0 = nagpu.tensor_map %m dilation [65] : memref<1x64x2x128xbf16> -> !nagpu.tensor_map<1x32x64xbf16, tma128>
+  return
+}
+
+// -----
+
+func.func @map_dilation_zero(%m: memref<1x?x2x128xbf16>) {
+  // expected-error @+1 {{'nagpu.tensor_map' op 'dilation'[0] is 0, expected 1 to the length ? of the axis}}
+  %0 = nagpu.tensor_map %m dilation [0] : memref<1x?x2x128xbf16> -> !nagpu.tensor_map<1x32x64xbf16, tma128>
+  return
+}
+
+// -----
+
+func.func @map_dilation_dynamic(%m: memref<1x?x2x128xbf16>) {
+  // expected-error @+1 {{'nagpu.tensor_map' op 'source' dimension 1 is dynamic, expected a static length of an axis with dilation}}
+  %0 = nagpu.tensor_map %m dilation [2] : memref<1x?x2x128xbf16> -> !nagpu.tensor_map<1x32x64xbf16, tma128>
+  return
+}

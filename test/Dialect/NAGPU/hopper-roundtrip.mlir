@@ -18,7 +18,7 @@ func.func private @types(
 // CHECK-LABEL: func @copies
 func.func @copies(%map: !nagpu.tensor_map<1x2x8x12x64xbf16, tma128>,
                   %b: index, %x: index, %y: index, %z: index, %c: index,
-                  %p: i32, %id: index) {
+                  %p: i32, %id: index, %copies: !nagpu.token) {
   %i = arith.constant 1 : index
   // CHECK: %[[TILE:.*]] = nagpu.alloc {offset = 1024 : i64} : <192x128xbf16, tma128>
   %tile = nagpu.alloc {offset = 1024 : i64} : !nagpu.shared<192x128xbf16, tma128>
@@ -32,6 +32,8 @@ func.func @copies(%map: !nagpu.tensor_map<1x2x8x12x64xbf16, tma128>,
     nagpu.mbarrier_wait %free[%i] parity %p : !nagpu.barrier<2>
     // CHECK: nagpu.mbarrier_expect_tx %[[FULL]][%{{.*}}] bytes 49152 : <2>
     nagpu.mbarrier_expect_tx %full[%i] bytes 49152 : !nagpu.barrier<2>
+    // CHECK: nagpu.mbarrier_arrive_copies %[[FULL]][%{{.*}}] after %{{.*}} : <2>
+    nagpu.mbarrier_arrive_copies %full[%i] after %copies : !nagpu.barrier<2>
     // CHECK: nagpu.tma_load %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}] into %[[TILE]] signal %[[FULL]][%{{.*}}] : <1x2x8x12x64xbf16, tma128>, <192x128xbf16, tma128>, <2>
     nagpu.tma_load %map[%b, %x, %y, %z, %c] into %tile signal %full[%i]
       : !nagpu.tensor_map<1x2x8x12x64xbf16, tma128>,
@@ -92,6 +94,9 @@ func.func @maps(%k: memref<?x30x48x80x24x128xbf16>,
   // CHECK: nagpu.tensor_map %[[V]] : memref<?x4096x1x64xf16, strided<[?, ?, ?, 1], offset: ?>> -> !nagpu.tensor_map<1x176x32xf16, tma64>
   %1 = nagpu.tensor_map %v : memref<?x4096x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>
     -> !nagpu.tensor_map<1x176x32xf16, tma64>
+  // CHECK: nagpu.tensor_map %[[K]] dilation [4, 1, 2] : memref
+  %d = nagpu.tensor_map %k dilation [4, 1, 2] : memref<?x30x48x80x24x128xbf16>
+    -> !nagpu.tensor_map<1x2x8x12x64xbf16, tma128>
   %2 = nagpu.tensor_map %q : memref<1x4096x2x64xf16, strided<[3, 128, 64, 1]>>
     -> !nagpu.tensor_map<1x64x64xf16, tma128>
   return

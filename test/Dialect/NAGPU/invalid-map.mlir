@@ -34,7 +34,7 @@ func.func @map_over_shape(%a: !nagpu.fragment<128x64xf32, accumulator, 4>) {
 func.func @map_input_shape(
     %a: !nagpu.fragment<128x64xf32, accumulator, 4>,
     %b: !nagpu.fragment<128x32xf32, accumulator, 4>) {
-  // expected-error @+1 {{'nagpu.map' op input 1 is '!nagpu.fragment<128x32xf32, accumulator, 4>', expected the shape, role and warps of '!nagpu.fragment<128x64xf32, accumulator, 4>', or a row of its rows and warps}}
+  // expected-error @+1 {{'nagpu.map' op input 1 is '!nagpu.fragment<128x32xf32, accumulator, 4>', expected the shape, role and warps of '!nagpu.fragment<128x64xf32, accumulator, 4>', or a row of its rows and warps, or a column of its columns and warps}}
   nagpu.map(%a, %b : !nagpu.fragment<128x64xf32, accumulator, 4>, !nagpu.fragment<128x32xf32, accumulator, 4>) {
   ^bb0(%x0: f32, %x1: f32):
     nagpu.yield
@@ -47,7 +47,7 @@ func.func @map_input_shape(
 func.func @map_input_warps(
     %a: !nagpu.fragment<128x64xf32, accumulator, 4>,
     %b: !nagpu.fragment<128x64xf32, accumulator, 8>) {
-  // expected-error @+1 {{'nagpu.map' op input 1 is '!nagpu.fragment<128x64xf32, accumulator, 8>', expected the shape, role and warps of '!nagpu.fragment<128x64xf32, accumulator, 4>', or a row of its rows and warps}}
+  // expected-error @+1 {{'nagpu.map' op input 1 is '!nagpu.fragment<128x64xf32, accumulator, 8>', expected the shape, role and warps of '!nagpu.fragment<128x64xf32, accumulator, 4>', or a row of its rows and warps, or a column of its columns and warps}}
   nagpu.map(%a, %b : !nagpu.fragment<128x64xf32, accumulator, 4>, !nagpu.fragment<128x64xf32, accumulator, 8>) {
   ^bb0(%x0: f32, %x1: f32):
     nagpu.yield
@@ -60,7 +60,7 @@ func.func @map_input_warps(
 func.func @map_input_role(
     %a: !nagpu.fragment<128x64xf32, accumulator, 4>,
     %b: !nagpu.fragment<128x64xf32, lhs, 4>) {
-  // expected-error @+1 {{'nagpu.map' op input 1 is '!nagpu.fragment<128x64xf32, lhs, 4>', expected the shape, role and warps of '!nagpu.fragment<128x64xf32, accumulator, 4>', or a row of its rows and warps}}
+  // expected-error @+1 {{'nagpu.map' op input 1 is '!nagpu.fragment<128x64xf32, lhs, 4>', expected the shape, role and warps of '!nagpu.fragment<128x64xf32, accumulator, 4>', or a row of its rows and warps, or a column of its columns and warps}}
   nagpu.map(%a, %b : !nagpu.fragment<128x64xf32, accumulator, 4>, !nagpu.fragment<128x64xf32, lhs, 4>) {
   ^bb0(%x0: f32, %x1: f32):
     nagpu.yield
@@ -86,7 +86,7 @@ func.func @map_input_width(
 func.func @map_row_rows(
     %a: !nagpu.fragment<128x64xf32, accumulator, 4>,
     %b: !nagpu.fragment<64xf32, row, 4>) {
-  // expected-error @+1 {{'nagpu.map' op input 1 is '!nagpu.fragment<64xf32, row, 4>', expected the shape, role and warps of '!nagpu.fragment<128x64xf32, accumulator, 4>', or a row of its rows and warps}}
+  // expected-error @+1 {{'nagpu.map' op input 1 is '!nagpu.fragment<64xf32, row, 4>', expected the shape, role and warps of '!nagpu.fragment<128x64xf32, accumulator, 4>', or a row of its rows and warps, or a column of its columns and warps}}
   nagpu.map(%a, %b : !nagpu.fragment<128x64xf32, accumulator, 4>, !nagpu.fragment<64xf32, row, 4>) {
   ^bb0(%x0: f32, %x1: f32):
     nagpu.yield
@@ -99,7 +99,7 @@ func.func @map_row_rows(
 func.func @map_row_warps(
     %a: !nagpu.fragment<128xf32, row, 8>,
     %b: !nagpu.fragment<128x64xf32, accumulator, 4>) {
-  // expected-error @+1 {{'nagpu.map' op input 0 is '!nagpu.fragment<128xf32, row, 8>', expected the shape, role and warps of '!nagpu.fragment<128x64xf32, accumulator, 4>', or a row of its rows and warps}}
+  // expected-error @+1 {{'nagpu.map' op input 0 is '!nagpu.fragment<128xf32, row, 8>', expected the shape, role and warps of '!nagpu.fragment<128x64xf32, accumulator, 4>', or a row of its rows and warps, or a column of its columns and warps}}
   nagpu.map(%a, %b : !nagpu.fragment<128xf32, row, 8>, !nagpu.fragment<128x64xf32, accumulator, 4>) {
   ^bb0(%x0: f32, %x1: f32):
     nagpu.yield
@@ -125,7 +125,7 @@ func.func @map_row_of_rhs(
 func.func @map_partial_row_of_tile(
     %a: !nagpu.fragment<128x64xf32, accumulator, 4>,
     %b: !nagpu.fragment<128xf32, partial_row, 4>) {
-  // expected-error @+1 {{'nagpu.map' op input 1 is '!nagpu.fragment<128xf32, partial_row, 4>', expected the shape, role and warps of '!nagpu.fragment<128x64xf32, accumulator, 4>', or a row of its rows and warps}}
+  // expected-error @+1 {{'nagpu.map' op input 1 is '!nagpu.fragment<128xf32, partial_row, 4>', expected the shape, role and warps of '!nagpu.fragment<128x64xf32, accumulator, 4>', or a row of its rows and warps, or a column of its columns and warps}}
   nagpu.map(%a, %b : !nagpu.fragment<128x64xf32, accumulator, 4>, !nagpu.fragment<128xf32, partial_row, 4>) {
   ^bb0(%x0: f32, %x1: f32):
     nagpu.yield
@@ -468,5 +468,43 @@ func.func @index_parent() {
 func.func @yield_parent() {
   // expected-error @+1 {{'nagpu.yield' op expects parent op 'nagpu.map'}}
   nagpu.yield
+  return
+}
+
+// -----
+
+func.func @map_column_size(
+    %a: !nagpu.fragment<128x64xf32, accumulator, 4>,
+    %b: !nagpu.fragment<128xf32, column, 4>) {
+  // expected-error @+1 {{'nagpu.map' op input 1 is '!nagpu.fragment<128xf32, column, 4>', expected the shape, role and warps of '!nagpu.fragment<128x64xf32, accumulator, 4>', or a row of its rows and warps, or a column of its columns and warps}}
+  nagpu.map(%a, %b : !nagpu.fragment<128x64xf32, accumulator, 4>, !nagpu.fragment<128xf32, column, 4>) {
+  ^bb0(%x0: f32, %x1: f32):
+    nagpu.yield
+  }
+  return
+}
+
+// -----
+
+func.func @map_column_lhs(
+    %a: !nagpu.fragment<128x64xbf16, lhs, 4>,
+    %b: !nagpu.fragment<64xf32, column, 4>) {
+  // expected-error @+1 {{'nagpu.map' op input 1 is '!nagpu.fragment<64xf32, column, 4>', expected the shape, role and warps of '!nagpu.fragment<128x64xbf16, lhs, 4>', or a row of its rows and warps}}
+  nagpu.map(%a, %b : !nagpu.fragment<128x64xbf16, lhs, 4>, !nagpu.fragment<64xf32, column, 4>) {
+  ^bb0(%x0: bf16, %x1: f32):
+    nagpu.yield
+  }
+  return
+}
+
+// -----
+
+func.func @index_column_row(%b: !nagpu.fragment<64xf32, column, 4>) {
+  nagpu.map(%b : !nagpu.fragment<64xf32, column, 4>) {
+  ^bb0(%x0: f32):
+    // expected-error @+1 {{'nagpu.index' op 'dim' is 0, expected 1: '!nagpu.fragment<64xf32, column, 4>' has no rows}}
+    %0 = nagpu.index 0
+    nagpu.yield
+  }
   return
 }

@@ -99,12 +99,12 @@ func.func @copy_four_axes(
 // -----
 
 func.func @copy_rank(
-    %s: memref<1x56x2x32xbf16>,
+    %s: memref<1x56x2xbf16>,
     %t: !nagpu.shared<64x32xbf16, xor>,
     %i: index) {
-  // expected-error @+1 {{'nagpu.async_copy' op 'source' has rank 4, expected 5, [B, X.., H, D]}}
+  // expected-error @+1 {{'nagpu.async_copy' op 'source' has rank 3, expected 5, [B, X.., H, D]}}
   %0 = nagpu.async_copy %s[%i, %i] at(%i, %i) box [4, 16] dilation [1, 1]
-      into %t warps 4 : memref<1x56x2x32xbf16>, !nagpu.shared<64x32xbf16, xor>
+      into %t warps 4 : memref<1x56x2xbf16>, !nagpu.shared<64x32xbf16, xor>
   return
 }
 

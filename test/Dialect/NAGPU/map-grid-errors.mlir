@@ -1,7 +1,7 @@
 // RUN: na-opt %s -split-input-file -verify-diagnostics -nagpu-map-grid
 
 func.func @queries(%tile: tensor<24xf32>, %o: memref<1x64x1xf32>) {
-  // expected-error @below {{nagpu-map-grid: query tile has 24 queries, expected a multiple of 16 (16 for each of 1 warps)}}
+  // expected-error @below {{nagpu-map-grid: the tile of a CTA has 24 rows, expected a multiple of 16 (16 for each of 1 warps)}}
   scf.forall (%b) in (1) {
     na.tile.store %tile into %o[%b, %b] at(%b) box [24] dilation [1]
       : tensor<24xf32>, memref<1x64x1xf32>
@@ -12,7 +12,7 @@ func.func @queries(%tile: tensor<24xf32>, %o: memref<1x64x1xf32>) {
 // -----
 
 func.func @queries_of_warps(%tile: tensor<32xf32>, %o: memref<1x64x1xf32>) {
-  // expected-error @below {{nagpu-map-grid: query tile has 32 queries, expected a multiple of 64 (16 for each of 4 warps)}}
+  // expected-error @below {{nagpu-map-grid: the tile of a CTA has 32 rows, expected a multiple of 64 (16 for each of 4 warps)}}
   scf.forall (%b) in (1) {
     na.tile.store %tile into %o[%b, %b] at(%b) box [32] dilation [1]
       : tensor<32xf32>, memref<1x64x1xf32>
@@ -23,7 +23,7 @@ func.func @queries_of_warps(%tile: tensor<32xf32>, %o: memref<1x64x1xf32>) {
 // -----
 
 func.func @stores_nothing(%q: memref<1x64x1x16xf32>) {
-  // expected-error @below {{nagpu-map-grid: query tile has 0 queries, expected a multiple of 16}}
+  // expected-error @below {{nagpu-map-grid: the tile of a CTA has 0 rows, expected a multiple of 16}}
   scf.forall (%b) in (1) {
     %init = tensor.empty() : tensor<16x16xf32>
     %tile = na.tile.load %q[%b, %b] at(%b) box [16] dilation [1] into %init
@@ -76,7 +76,7 @@ func.func @nested(%tile: tensor<16xf32>, %o: memref<8x64x8xf32>) {
 
 func.func @queries_of_warpgroup(%tile: tensor<128xf32>, %o: memref<8x128x8xf32>) {
   scf.forall (%b) in (8) {
-    // expected-error @below {{nagpu-map-grid: a warpgroup has 128 queries, expected 64}}
+    // expected-error @below {{nagpu-map-grid: a warpgroup has 128 rows, expected 64}}
     scf.forall (%g) in (2) {
       na.tile.store %tile into %o[%b, %g] at(%b) box [128] dilation [1]
         : tensor<128xf32>, memref<8x128x8xf32>

@@ -11,6 +11,7 @@
 // CHECK-SAME: !nagpu.fragment<16x8xbf16, rhs, 4>
 // CHECK-SAME: !nagpu.fragment<128xi32, row, 4>
 // CHECK-SAME: !nagpu.fragment<128xf32, partial_row, 4>
+// CHECK-SAME: !nagpu.fragment<64xi32, column, 4>
 // CHECK-SAME: !nagpu.shared<64x128xbf16, linear>
 // CHECK-SAME: !nagpu.shared<64x20xf32, padded>
 // CHECK-SAME: !nagpu.shared<3x64x128xf16, xor>
@@ -21,6 +22,7 @@ func.func private @types(
     !nagpu.fragment<128x32xf16, lhs, 4>, !nagpu.fragment<128x8xf32, lhs, 4>,
     !nagpu.fragment<16x8xbf16, rhs, 4>, !nagpu.fragment<128xi32, row, 4>,
     !nagpu.fragment<128xf32, partial_row, 4>,
+    !nagpu.fragment<64xi32, column, 4>,
     !nagpu.shared<64x128xbf16, linear>, !nagpu.shared<64x20xf32, padded>,
     !nagpu.shared<3x64x128xf16, xor>, !nagpu.token)
 
@@ -243,5 +245,35 @@ func.func @maps(%s: !nagpu.fragment<128x64xf32, accumulator, 4>,
     %9 = math.exp2 %y : f32
     nagpu.yield %8, %zero, %9 : f32, f32, f32
   } : !nagpu.fragment<128xf32, partial_row, 4>, !nagpu.fragment<128xf32, partial_row, 4>, !nagpu.fragment<128xf32, row, 4>
+  return
+}
+
+// CHECK-LABEL: func @vectors
+// GENERIC-LABEL: sym_name = "vectors"
+func.func @vectors(%lse: memref<1x56x56x2xf32>, %b: index, %x: index, %y: index,
+                   %s: !nagpu.fragment<128x64xf32, accumulator, 4>) {
+  %tile = nagpu.alloc : !nagpu.shared<1x64xf32, xor>
+  // CHECK: nagpu.async_copy %{{.*}}[%{{.*}}, %{{.*}}] at(%{{.*}}, %{{.*}}) box [4, 16] dilation [1, 2] into %{{.*}} warps 4 : memref<1x56x56x2xf32>, <1x64xf32, xor>
+  %t = nagpu.async_copy %lse[%b, %b] at(%x, %y) box [4, 16] dilation [1, 2]
+    into %tile warps 4 : memref<1x56x56x2xf32>, !nagpu.shared<1x64xf32, xor>
+  // CHECK: nagpu.ldvector %{{.*}} : <1x64xf32, xor> -> <64xf32, column, 4>
+  // GENERIC: "nagpu.ldvector"(%{{.*}}) : (!nagpu.shared<1x64xf32, xor>) -> !nagpu.fragment<64xf32, column, 4>
+  %c = nagpu.ldvector %tile : !nagpu.shared<1x64xf32, xor> -> !nagpu.fragment<64xf32, column, 4>
+  // CHECK: nagpu.ldvector %{{.*}} : <1x64xf32, xor> -> <64xf32, row, 2>
+  %r = nagpu.ldvector %tile : !nagpu.shared<1x64xf32, xor> -> !nagpu.fragment<64xf32, row, 2>
+  // CHECK: nagpu.map(%{{.*}}, %{{.*}} : !nagpu.fragment<64xf32, column, 4>, !nagpu.fragment<128x64xf32, accumulator, 4>) {
+  %m = nagpu.map(%c, %s : !nagpu.fragment<64xf32, column, 4>, !nagpu.fragment<128x64xf32, accumulator, 4>) {
+  ^bb0(%p: f32, %q: f32):
+    %d = arith.subf %q, %p : f32
+    nagpu.yield %d : f32
+  } : !nagpu.fragment<128x64xf32, accumulator, 4>
+  // CHECK: nagpu.map(%{{.*}} : !nagpu.fragment<64xf32, column, 4>) {
+  // CHECK: nagpu.index 1
+  %n = nagpu.map(%c : !nagpu.fragment<64xf32, column, 4>) {
+  ^bb0(%p: f32):
+    %i = nagpu.index 1
+    %f = arith.sitofp %i : i32 to f32
+    nagpu.yield %f : f32
+  } : !nagpu.fragment<64xf32, column, 4>
   return
 }

@@ -2,7 +2,7 @@
 // STAGES: error: nagpu-specialize-warps: 'stages' is 65, expected 0 to 64
 // RUN: na-opt %s -split-input-file -verify-diagnostics -nagpu-specialize-warps
 
-!tokens = memref<2x64x4x16xf16>
+!tokens = memref<2x?x4x16xf16>
 !q = !nagpu.shared<64x16xf16, tma32>
 !tile = !nagpu.shared<16x16xf16, tma32>
 !acc = !nagpu.fragment<64x16xf32, accumulator, 4>
@@ -15,7 +15,7 @@ func.func @dilation(%qs: !tokens, %n: index) {
       threads(%tx, %ty, %tz) in (%sx = %c256, %sy = %c1, %sz = %c1) {
     scf.forall (%g) in (1) {
       %qa = nagpu.alloc : !q
-      // expected-error @+1 {{nagpu-specialize-warps: a copy with dilation}}
+      // expected-error @+1 {{nagpu-specialize-warps: a copy with dilation 2 on axis 0, whose length is dynamic}}
       %qc = nagpu.async_copy %qs[%b, %c1] at(%c0) box [64] dilation [2] into %qa warps 4 : !tokens, !q
       %qg = nagpu.async_commit %qc
       %qt = nagpu.async_wait %qg pending 0 tiles(%qa) : !q
@@ -36,7 +36,7 @@ func.func @no_keys(%qs: !tokens, %n: index) {
   %c256 = arith.constant 256 : index
   gpu.launch blocks(%b, %by, %bz) in (%gx = %n, %gy = %c1, %gz = %c1)
       threads(%tx, %ty, %tz) in (%sx = %c256, %sy = %c1, %sz = %c1) {
-    // expected-error @+1 {{nagpu-specialize-warps: expected one tile of queries, before the loop over keys, and one to three tiles in that, got 0 and 1}}
+    // expected-error @+1 {{nagpu-specialize-warps: expected tiles of rows before the loop over tiles, and one to three tiles in that, of which the first is of channels, got 0 and 1}}
     scf.forall (%g) in (1) {
       %qa = nagpu.alloc : !q
       %qc = nagpu.async_copy %qs[%b, %c1] at(%c0) box [64] dilation [1] into %qa warps 4 : !tokens, !q

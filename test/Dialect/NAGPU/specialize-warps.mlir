@@ -178,6 +178,130 @@ func.func @one_tile(%qs: !tokens, %ks: !tokens, %os: !tokens, %n: index) {
 
 // -----
 
+!tokens = memref<2x64x4x16xf16>
+!view = memref<2x64x4x16xf16, strided<[?, ?, 16, 1], offset: ?>>
+!q = !nagpu.shared<64x16xf16, tma32>
+!tile = !nagpu.shared<16x16xf16, tma32>
+!acc = !nagpu.fragment<64x16xf32, accumulator, 4>
+
+// Of 64 tokens, 22 have residue 0 and 21 each of the others: two more in front,
+// and all residues end alike. The residue is part of the innermost coordinate.
+// CHECK-LABEL: func @dilated
+// CHECK-DAG:     %[[QMAP:.*]] = nagpu.tensor_map %{{.*}} dilation [3] : memref<2x64x4x16xf16> -> !nagpu.tensor_map<1x64x16xf16, tma32>
+// CHECK-DAG:     %[[KMAP:.*]] = nagpu.tensor_map %[[VIEW:.*]] dilation [3] : {{.*}} -> !nagpu.tensor_map<1x16x16xf16, tma32>
+// CHECK-DAG:     %{{.*}}, %{{.*}}, %{{.*}}:4, %[[STRIDES:.*]]:4 = memref.extract_strided_metadata %[[VIEW]]
+// CHECK:         nagpu.roles {{.*}} producer {
+// CHECK:           %[[FIRST:.*]] = arith.addi %{{.*}}, %c2
+// CHECK:           %[[ENTRY:.*]] = arith.divui %[[FIRST]], %c3
+// CHECK:           %[[RESIDUE:.*]] = arith.remui %[[FIRST]], %c3
+// CHECK:           %[[OFFSET:.*]] = arith.muli %[[RESIDUE]], %[[STRIDES]]#1
+// CHECK:           %[[CHANNEL:.*]] = arith.addi %[[OFFSET]], %c16
+// CHECK:           nagpu.tma_load %[[KMAP]][%{{.*}}, %[[ENTRY]], %[[CHANNEL]]]
+// CHECK:         } producer {
+// CHECK:           arith.muli %{{.*}}, %c64
+// CHECK:           nagpu.tma_load %[[QMAP]][
+func.func @dilated(%qs: !tokens, %ks: !view, %os: !tokens, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c256 = arith.constant 256 : index
+  gpu.launch blocks(%b, %by, %bz) in (%gx = %n, %gy = %c1, %gz = %c1)
+      threads(%tx, %ty, %tz) in (%sx = %c256, %sy = %c1, %sz = %c1) {
+    scf.forall (%g) in (1) {
+      %qa = nagpu.alloc : !q
+      %ka = nagpu.alloc : !tile
+      %qc = nagpu.async_copy %qs[%b, %c1] at(%b) box [64] dilation [3] into %qa warps 4 : !tokens, !q
+      %qg = nagpu.async_commit %qc
+      %qt = nagpu.async_wait %qg pending 0 tiles(%qa) : !q
+      %kc = nagpu.async_copy %ks[%b, %c1] at(%b) box [16] dilation [3] into %ka warps 4 : !view, !tile
+      %kg = nagpu.async_commit %kc
+      %kt = nagpu.async_wait %kg pending 0 tiles(%ka) : !tile
+      nagpu.wgmma_fence
+      %s0 = nagpu.wgmma %qt, %kt transposed : !q, !tile -> !acc
+      nagpu.wgmma_commit
+      %s1 = nagpu.wgmma_wait pending 0 (%s0 : !acc)
+      nagpu.store %s1 into %os[%b, %c1] at(%b) box [64] dilation [3] : !acc, !tokens
+    } {mapping = [#gpu.warpgroup<x>]}
+    gpu.terminator
+  }
+  return
+}
+
+// -----
+
+!tokens = memref<2x64x4x16xf16>
+!few = memref<2x9x4x16xf16>
+!q = !nagpu.shared<64x16xf16, tma32>
+!tile = !nagpu.shared<16x16xf16, tma32>
+!acc = !nagpu.fragment<64x16xf32, accumulator, 4>
+
+// The last tile is one of another tensor. Where it lies, and that it is, only
+// the producer has to know.
+// CHECK-LABEL: func @choice
+// CHECK-SAME:    (%{{.*}}: {{[^,]*}}, %[[K:[a-z0-9]+]]: {{[^,]*}}, %[[E:[a-z0-9]+]]: memref<2x9
+// CHECK-DAG:     %[[KMAP:.*]] = nagpu.tensor_map %[[K]]
+// CHECK-DAG:     %[[EMAP:.*]] = nagpu.tensor_map %[[E]]
+// CHECK-NOT:     nagpu.mailbox
+// CHECK:         nagpu.roles {{.*}} producer {
+// CHECK:           scf.for %[[T:.*]] = %c0 to %c8
+// CHECK:             %[[KEY:.*]] = arith.muli %[[T]], %c16
+// CHECK:             %[[OTHER:.*]] = arith.cmpi eq, %[[T]], %c7
+// CHECK:             nagpu.mbarrier_expect_tx
+// CHECK:             %[[SLOT:.*]] = nagpu.slot
+// CHECK-NEXT:        scf.if %[[OTHER]] {
+// CHECK-NEXT:          nagpu.tma_load %[[EMAP]][%{{.*}}, %c0, %[[CHANNEL:.*]]] into %[[SLOT]] signal
+// CHECK-NEXT:        } else {
+// CHECK-NEXT:          nagpu.tma_load %[[KMAP]][%{{.*}}, %[[KEY]], %[[CHANNEL]]] into %[[SLOT]] signal
+// CHECK-NEXT:        }
+// CHECK-NEXT:        nagpu.advance
+// CHECK:         } consumers
+// CHECK:           scf.for
+// CHECK-NOT:         scf.if
+// CHECK:             nagpu.wgmma
+// CHECK:             nagpu.mbarrier_arrive
+func.func @choice(%qs: !tokens, %ks: !tokens, %es: !few, %os: !tokens, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c7 = arith.constant 7 : index
+  %c8 = arith.constant 8 : index
+  %c16 = arith.constant 16 : index
+  %c256 = arith.constant 256 : index
+  %zero = arith.constant 0.0 : f32
+  gpu.launch blocks(%b, %by, %bz) in (%gx = %n, %gy = %c1, %gz = %c1)
+      threads(%tx, %ty, %tz) in (%sx = %c256, %sy = %c1, %sz = %c1) {
+    scf.forall (%g) in (1) {
+      %qa = nagpu.alloc : !q
+      %ka = nagpu.alloc : !tile
+      %qc = nagpu.async_copy %qs[%b, %c1] at(%c0) box [64] dilation [1] into %qa warps 4 : !tokens, !q
+      %qg = nagpu.async_commit %qc
+      %qt = nagpu.async_wait %qg pending 0 tiles(%qa) : !q
+      %init = nagpu.splat %zero : f32 -> !acc
+      %sum = scf.for %t = %c0 to %c8 step %c1 iter_args(%o = %init) -> (!acc) {
+        %key = arith.muli %t, %c16 : index
+        %other = arith.cmpi eq, %t, %c7 : index
+        %kc = scf.if %other -> (!nagpu.token) {
+          %ec = nagpu.async_copy %es[%b, %c1] at(%c0) box [16] dilation [1] into %ka warps 4 : !few, !tile
+          scf.yield %ec : !nagpu.token
+        } else {
+          %wc = nagpu.async_copy %ks[%b, %c1] at(%key) box [16] dilation [1] into %ka warps 4 : !tokens, !tile
+          scf.yield %wc : !nagpu.token
+        }
+        %kg = nagpu.async_commit %kc
+        %kt = nagpu.async_wait %kg pending 0 tiles(%ka) : !tile
+        %f = nagpu.wgmma_fence(%o : !acc)
+        %s0 = nagpu.wgmma %qt, %kt, %f transposed : !q, !tile -> !acc
+        nagpu.wgmma_commit
+        %s1 = nagpu.wgmma_wait pending 0 (%s0 : !acc)
+        scf.yield %s1 : !acc
+      }
+      nagpu.store %sum into %os[%b, %c1] at(%c0) box [64] dilation [1] : !acc, !tokens
+    } {mapping = [#gpu.warpgroup<x>]}
+    gpu.terminator
+  }
+  return
+}
+
+// -----
+
 // A kernel without warpgroups stays as it is.
 // CHECK-LABEL: func @other
 // CHECK-NOT:     nagpu.roles

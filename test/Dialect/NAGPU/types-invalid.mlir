@@ -1,7 +1,7 @@
 // RUN: na-opt %s --split-input-file --verify-diagnostics
 
-// expected-error @+1 {{unknown role 'column'}}
-func.func private @f(!nagpu.fragment<128x64xf32, column, 4>)
+// expected-error @+1 {{unknown role 'diagonal'}}
+func.func private @f(!nagpu.fragment<128x64xf32, diagonal, 4>)
 
 // -----
 
@@ -32,6 +32,16 @@ func.func private @f(!nagpu.fragment<128x64xf32, row, 4>)
 
 // expected-error @+1 {{fragment: a tile of role partial_row has 1 dimensions, got 0}}
 func.func private @f(!nagpu.fragment<f32, partial_row, 4>)
+
+// -----
+
+// expected-error @+1 {{fragment: a tile of role column has 1 dimensions, got 2}}
+func.func private @f(!nagpu.fragment<128x64xf32, column, 4>)
+
+// -----
+
+// expected-error @+1 {{fragment: size 20 of dimension 0 is not a positive multiple of 8 (role column, 4 warps)}}
+func.func private @f(!nagpu.fragment<20xf32, column, 4>)
 
 // -----
 

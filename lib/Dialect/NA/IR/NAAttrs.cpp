@@ -264,11 +264,19 @@ ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
       failed(checkTile("key_tile", keyTile)) ||
       failed(checkTile("warpgroup_tile", warpgroupTile)))
     return failure();
-  for (auto [axis, extent] : llvm::enumerate(warpgroupTile))
-    if (queryTile[axis] % extent != 0)
-      return emitError() << "schedule 'warpgroup_tile'[" << axis
-                         << "] = " << extent << " does not divide 'query_tile'["
-                         << axis << "] = " << queryTile[axis];
+  // Which of the two it divides depends on what the operation's rows are.
+  auto isDivided = [&](ArrayRef<int64_t> tile) {
+    return llvm::all_of(llvm::zip(tile, warpgroupTile), [](auto extents) {
+      return std::get<0>(extents) % std::get<1>(extents) == 0;
+    });
+  };
+  if (!isDivided(queryTile) && !isDivided(keyTile))
+    for (auto [axis, extent] : llvm::enumerate(warpgroupTile))
+      if (queryTile[axis] % extent != 0)
+        return emitError() << "schedule 'warpgroup_tile'[" << axis
+                           << "] = " << extent
+                           << " does not divide 'query_tile'[" << axis
+                           << "] = " << queryTile[axis];
   if (stages < 0 || stages > 64)
     return emitError() << "schedule 'stages' = " << stages
                        << ", expected 0 to 64";

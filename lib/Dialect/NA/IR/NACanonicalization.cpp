@@ -271,3 +271,32 @@ LogicalResult AVOp::fold(FoldAdaptor, SmallVectorImpl<OpFoldResult> &) {
 LogicalResult MergeOp::fold(FoldAdaptor, SmallVectorImpl<OpFoldResult> &) {
   return foldCasts(getOperation());
 }
+LogicalResult AttentionGradOp::fold(FoldAdaptor,
+                                    SmallVectorImpl<OpFoldResult> &) {
+  return foldCasts(getOperation());
+}
+LogicalResult AttentionDQOp::fold(FoldAdaptor,
+                                  SmallVectorImpl<OpFoldResult> &) {
+  return foldCasts(getOperation());
+}
+LogicalResult AttentionDKVOp::fold(FoldAdaptor,
+                                   SmallVectorImpl<OpFoldResult> &) {
+  return foldCasts(getOperation());
+}
+LogicalResult AttentionDAdditionalOp::fold(FoldAdaptor,
+                                           SmallVectorImpl<OpFoldResult> &) {
+  return foldCasts(getOperation());
+}
+LogicalResult AttentionDBiasOp::fold(FoldAdaptor,
+                                     SmallVectorImpl<OpFoldResult> &) {
+  return foldCasts(getOperation());
+}
+LogicalResult QKGradOp::fold(FoldAdaptor, SmallVectorImpl<OpFoldResult> &) {
+  return foldCasts(getOperation());
+}
+LogicalResult AVGradOp::fold(FoldAdaptor, SmallVectorImpl<OpFoldResult> &) {
+  return foldCasts(getOperation());
+}
+LogicalResult MergeGradOp::fold(FoldAdaptor, SmallVectorImpl<OpFoldResult> &) {
+  return foldCasts(getOperation());
+}

@@ -51,6 +51,30 @@ void AVOp::getEffects(Effects &effects) {
 void MergeOp::getEffects(Effects &effects) {
   getDestinationStyleEffects(getOperation(), effects);
 }
+void AttentionGradOp::getEffects(Effects &effects) {
+  getDestinationStyleEffects(getOperation(), effects);
+}
+void AttentionDQOp::getEffects(Effects &effects) {
+  getDestinationStyleEffects(getOperation(), effects);
+}
+void AttentionDKVOp::getEffects(Effects &effects) {
+  getDestinationStyleEffects(getOperation(), effects);
+}
+void AttentionDAdditionalOp::getEffects(Effects &effects) {
+  getDestinationStyleEffects(getOperation(), effects);
+}
+void AttentionDBiasOp::getEffects(Effects &effects) {
+  getDestinationStyleEffects(getOperation(), effects);
+}
+void QKGradOp::getEffects(Effects &effects) {
+  getDestinationStyleEffects(getOperation(), effects);
+}
+void AVGradOp::getEffects(Effects &effects) {
+  getDestinationStyleEffects(getOperation(), effects);
+}
+void MergeGradOp::getEffects(Effects &effects) {
+  getDestinationStyleEffects(getOperation(), effects);
+}
 void TileLoadOp::getEffects(Effects &effects) {
   getDestinationStyleEffects(getOperation(), effects);
 }
@@ -159,4 +183,103 @@ LogicalResult MergeOp::reifyResultShapes(OpBuilder &builder,
   reifyOutputAndLse(builder, getOperation(), getOutputs().front(),
                     getOutputs().front(), shapes);
   return success();
+}
+
+/// The sizes of gradients, which are those of their operands.
+static LogicalResult reifyGradients(OpBuilder &builder, Operation *op,
+                                    ArrayRef<std::pair<Value, Value>> gradients,
+                                    ReifiedRankedShapedTypeDims &shapes) {
+  unsigned next = 0;
+  for (auto [destination, operand] : gradients) {
+    if (!destination || next == op->getNumResults())
+      continue;
+    SmallVector<DimSource> dims = leadingDims(operand);
+    dims.emplace_back(operand, lastDim(operand));
+    shapes.push_back(reify(builder, op->getResult(next++), dims));
+  }
+  return success();
+}
+
+LogicalResult
+AttentionGradOp::reifyResultShapes(OpBuilder &builder,
+                                   ReifiedRankedShapedTypeDims &shapes) {
+  return reifyGradients(builder, getOperation(),
+                        {{getQueryGrad(), getQuery()},
+                         {getKeyGrad(), getKey()},
+                         {getValueGrad(), getValue()},
+                         {getBiasGrad(), getBias()},
+                         {getAdditionalKeyGrad(), getAdditionalKey()},
+                         {getAdditionalValueGrad(), getAdditionalValue()}},
+                        shapes);
+}
+
+LogicalResult
+AttentionDQOp::reifyResultShapes(OpBuilder &builder,
+                                 ReifiedRankedShapedTypeDims &shapes) {
+  return reifyGradients(builder, getOperation(), {{getQueryGrad(), getQuery()}},
+                        shapes);
+}
+
+LogicalResult
+AttentionDKVOp::reifyResultShapes(OpBuilder &builder,
+                                  ReifiedRankedShapedTypeDims &shapes) {
+  return reifyGradients(
+      builder, getOperation(),
+      {{getKeyGrad(), getKey()}, {getValueGrad(), getValue()}}, shapes);
+}
+
+LogicalResult
+AttentionDAdditionalOp::reifyResultShapes(OpBuilder &builder,
+                                          ReifiedRankedShapedTypeDims &shapes) {
+  return reifyGradients(builder, getOperation(),
+                        {{getAdditionalKeyGrad(), getAdditionalKey()},
+                         {getAdditionalValueGrad(), getAdditionalValue()}},
+                        shapes);
+}
+
+LogicalResult
+AttentionDBiasOp::reifyResultShapes(OpBuilder &builder,
+                                    ReifiedRankedShapedTypeDims &shapes) {
+  return reifyGradients(builder, getOperation(), {{getBiasGrad(), getBias()}},
+                        shapes);
+}
+
+LogicalResult QKGradOp::reifyResultShapes(OpBuilder &builder,
+                                          ReifiedRankedShapedTypeDims &shapes) {
+  SmallVector<std::pair<Value, Value>> gradients = {
+      {getQueryGrad(), getQuery()}, {getKeyGrad(), getKey()}};
+  if (failed(reifyGradients(builder, getOperation(), gradients, shapes)))
+    return failure();
+  if (getNumResults() < 3)
+    return success();
+  // The heads of the queries, and the window's sizes.
+  OpResult bias = getOperation()->getResult(2);
+  shapes.push_back(
+      reify(builder, bias, {DimSource(getQuery(), getSpatialRank() + 1)}));
+  for (int64_t axis = 0; axis < getSpatialRank(); ++axis) {
+    OpFoldResult entries =
+        builder.getIndexAttr(2 * getWindow().getSize()[axis] - 1);
+    if (cast<ShapedType>(bias.getType()).isDynamicDim(axis + 1))
+      entries = getValueOrCreateConstantIndexOp(builder, getLoc(), entries);
+    shapes.back().push_back(entries);
+  }
+  return success();
+}
+
+LogicalResult AVGradOp::reifyResultShapes(OpBuilder &builder,
+                                          ReifiedRankedShapedTypeDims &shapes) {
+  return reifyGradients(
+      builder, getOperation(),
+      {{getWeightsGrad(), getWeights()}, {getValueGrad(), getValue()}}, shapes);
+}
+
+LogicalResult
+MergeGradOp::reifyResultShapes(OpBuilder &builder,
+                               ReifiedRankedShapedTypeDims &shapes) {
+  SmallVector<std::pair<Value, Value>> gradients;
+  for (auto [gradient, output] : llvm::zip(getOutputsGrad(), getOutputs()))
+    gradients.emplace_back(gradient, output);
+  for (auto [gradient, lse] : llvm::zip(getLsesGrad(), getLses()))
+    gradients.emplace_back(gradient, lse);
+  return reifyGradients(builder, getOperation(), gradients, shapes);
 }

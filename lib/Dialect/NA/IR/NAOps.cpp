@@ -11,59 +11,9 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
-#include <cmath>
-
 using namespace mlir;
 using namespace mlir::na;
 using namespace mlir::na::detail;
-
-static ShapedType shaped(Value value) {
-  return cast<ShapedType>(value.getType());
-}
-
-/// The types of the results that `destinations` call for.
-static SmallVector<Type> resultTypes(ValueRange destinations) {
-  SmallVector<Type> types;
-  for (Value value : destinations)
-    if (value && isa<RankedTensorType>(value.getType()))
-      types.push_back(value.getType());
-  return types;
-}
-
-static std::optional<double> scaleValue(std::optional<APFloat> scale,
-                                        ShapedType query) {
-  if (scale)
-    return scale->convertToDouble();
-  int64_t headDim = query.getShape().back();
-  if (ShapedType::isDynamic(headDim))
-    return std::nullopt;
-  return 1.0 / std::sqrt(static_cast<double>(headDim));
-}
-
-static LogicalResult verifyScale(Operation *op, std::optional<APFloat> scale) {
-  if (!scale || scale->isFinite())
-    return success();
-  return op->emitOpError() << "'scale' is not finite";
-}
-
-/// A last dimension (head dim or value dim) of 0 leaves nothing to attend with.
-static LogicalResult verifyChannels(Operation *op, ArrayRef<Named> operands) {
-  for (Named operand : operands)
-    if (operand.type.getShape().back() == 0)
-      return op->emitOpError() << "'" << operand.name << "' dimension "
-                               << operand.type.getRank() - 1
-                               << " (channels) is 0, expected at least 1";
-  return success();
-}
-
-static LogicalResult verifySchedule(Operation *op, ScheduleAttr schedule,
-                                    WindowAttr window) {
-  if (!schedule || int64_t(schedule.getQueryTile().size()) == window.getRank())
-    return success();
-  return op->emitOpError() << "'schedule' is for "
-                           << schedule.getQueryTile().size()
-                           << " axes, expected " << window.getRank();
-}
 
 //===----------------------------------------------------------------------===//
 // AttentionOp
@@ -118,80 +68,17 @@ void AttentionOp::build(OpBuilder &builder, OperationState &state, Value query,
 }
 
 LogicalResult AttentionOp::verify() {
-  Operation *op = getOperation();
-  int64_t rank = getSpatialRank();
-  Named query{"query", shaped(getQuery())}, key{"key", shaped(getKey())};
-  Named value{"value", shaped(getValue())};
-  Named output{"output", shaped(getOutput())};
-  Type element = query.type.getElementType();
-  if (failed(verifyDestinationStyle(op)) ||
-      failed(verifyRank(op, query, rank + 3, "[B, X.., Hq, D]")) ||
-      failed(verifyRank(op, key, rank + 3, "[B, X.., Hkv, D]")) ||
-      failed(verifyRank(op, value, rank + 3, "[B, X.., Hkv, Dv]")) ||
-      failed(verifyRank(op, output, rank + 3, "[B, X.., Hq, Dv]")))
-    return failure();
-  if (failed(verifyElementType(op, key, element, "the query's")) ||
-      failed(verifyElementType(op, value, element, "the query's")) ||
-      failed(verifyElementType(op, output, element, "the query's")))
-    return failure();
-  SmallVector<Named> tokens = {query, key, value, output};
-  SmallVector<DimOf> queryHeads = {{query, rank + 1}, {output, rank + 1}};
-  if (getLse()) {
-    Named lse{"lse", shaped(getLse())};
-    if (failed(verifyRank(op, lse, rank + 2, "[B, X.., Hq]")) ||
-        failed(verifyElementType(op, lse, accumulatorType(element),
-                                 "f32, or f64 for f64 queries")))
-      return failure();
-    tokens.push_back(lse);
-    queryHeads.push_back({lse, rank + 1});
-  }
-  if (failed(verifySameTokens(op, tokens, rank)) ||
-      failed(
-          verifyHeads(op, queryHeads, {{key, rank + 1}, {value, rank + 1}})) ||
-      failed(verifySameDims(op, "head dim",
-                            {{query, rank + 2}, {key, rank + 2}})) ||
-      failed(verifySameDims(op, "value dim",
-                            {{value, rank + 2}, {output, rank + 2}})) ||
-      failed(verifyChannels(op, {query, key, value, output})) ||
-      failed(verifyWindowFits(op, getWindow(), {query, key, value, output})) ||
-      failed(verifyScale(op, getScale())) ||
-      failed(verifySchedule(op, getScheduleAttr(), getWindow())))
-    return failure();
-  if (getBias() &&
-      failed(verifyBias(op, {"bias", shaped(getBias())}, query, getWindow())))
-    return failure();
-  if (!getAdditionalKey() != !getAdditionalValue())
-    return emitOpError() << "has '"
-                         << (getAdditionalKey() ? "additional_key"
-                                                : "additional_value")
-                         << "' alone, expected both of 'additional_key' and "
-                            "'additional_value' or neither";
-  if (!getAdditionalKey())
-    return success();
-  Named extraKey{"additional_key", shaped(getAdditionalKey())};
-  Named extraValue{"additional_value", shaped(getAdditionalValue())};
-  if (failed(verifyRank(op, extraKey, 4, "[B, T, Hkv, D]")) ||
-      failed(verifyRank(op, extraValue, 4, "[B, T, Hkv, Dv]")) ||
-      failed(verifyElementType(op, extraKey, element, "the query's")) ||
-      failed(verifyElementType(op, extraValue, element, "the query's")))
-    return failure();
-  if (failed(verifySameDims(
-          op, "batch",
-          {{query, 0}, {key, 0}, {extraKey, 0}, {extraValue, 0}})) ||
-      failed(verifySameDims(op, "tokens", {{extraKey, 1}, {extraValue, 1}})) ||
-      failed(verifySameDims(op, "heads",
-                            {{key, rank + 1},
-                             {value, rank + 1},
-                             {extraKey, 2},
-                             {extraValue, 2}})) ||
-      failed(verifySameDims(
-          op, "head dim",
-          {{query, rank + 2}, {key, rank + 2}, {extraKey, 3}})) ||
-      failed(verifySameDims(
-          op, "value dim",
-          {{value, rank + 2}, {output, rank + 2}, {extraValue, 3}})))
-    return failure();
-  return success();
+  AttentionOperands operands(getOperation(), getQuery(), getKey(), getValue());
+  operands.outputs.push_back({"output", shaped(getOutput())});
+  if (getLse())
+    operands.statistics.push_back({"lse", shaped(getLse())});
+  operands.bias = getBias();
+  operands.additionalKey = getAdditionalKey();
+  operands.additionalValue = getAdditionalValue();
+  operands.window = getWindow();
+  operands.scale = getScale();
+  operands.schedule = getScheduleAttr();
+  return verifyAttention(operands);
 }
 
 //===----------------------------------------------------------------------===//
@@ -212,31 +99,14 @@ void QKOp::build(OpBuilder &builder, OperationState &state, Value query,
 }
 
 LogicalResult QKOp::verify() {
-  Operation *op = getOperation();
-  int64_t rank = getSpatialRank();
-  Named query{"query", shaped(getQuery())}, key{"key", shaped(getKey())};
-  Named scores{"scores", shaped(getScores())};
-  Type element = query.type.getElementType();
-  if (failed(verifyDestinationStyle(op)) ||
-      failed(verifyRank(op, query, rank + 3, "[B, X.., Hq, D]")) ||
-      failed(verifyRank(op, key, rank + 3, "[B, X.., Hkv, D]")) ||
-      failed(verifyRank(op, scores, rank + 3, "[B, X.., Hq, prod(size)]")) ||
-      failed(verifyElementType(op, key, element, "the query's")) ||
-      failed(verifyElementType(op, scores, accumulatorType(element),
-                               "f32, or f64 for f64 queries")) ||
-      failed(verifySameTokens(op, {query, key, scores}, rank)) ||
-      failed(verifyHeads(op, {{query, rank + 1}, {scores, rank + 1}},
-                         {{key, rank + 1}})) ||
-      failed(verifySameDims(op, "head dim",
-                            {{query, rank + 2}, {key, rank + 2}})) ||
-      failed(verifyChannels(op, {query, key})) ||
-      failed(verifyWindowFits(op, getWindow(), {query, key, scores})) ||
-      failed(verifySlotCount(op, scores, getWindow())) ||
-      failed(verifyScale(op, getScale())) ||
-      failed(verifySchedule(op, getScheduleAttr(), getWindow())))
+  Named query{"query", shaped(getQuery())};
+  if (failed(verifyQK(getOperation(), query, {"key", shaped(getKey())},
+                      {"scores", shaped(getScores())}, getWindow(), getScale(),
+                      getScheduleAttr())))
     return failure();
   if (getBias())
-    return verifyBias(op, {"bias", shaped(getBias())}, query, getWindow());
+    return verifyBias(getOperation(), {"bias", shaped(getBias())}, query,
+                      getWindow());
   return success();
 }
 
@@ -254,28 +124,10 @@ void AVOp::build(OpBuilder &builder, OperationState &state, Value weights,
 }
 
 LogicalResult AVOp::verify() {
-  Operation *op = getOperation();
-  int64_t rank = getSpatialRank();
-  Named weights{"weights", shaped(getWeights())};
-  Named value{"value", shaped(getValue())};
-  Named output{"output", shaped(getOutput())};
-  if (failed(verifyDestinationStyle(op)) ||
-      failed(verifyRank(op, value, rank + 3, "[B, X.., Hkv, Dv]")) ||
-      failed(verifyRank(op, output, rank + 3, "[B, X.., Hq, Dv]")) ||
-      failed(verifyRank(op, weights, rank + 3, "[B, X.., Hq, prod(size)]")) ||
-      failed(verifyElementType(op, output, value.type.getElementType(),
-                               "the value's")) ||
-      failed(verifySameTokens(op, {value, weights, output}, rank)) ||
-      failed(verifyHeads(op, {{weights, rank + 1}, {output, rank + 1}},
-                         {{value, rank + 1}})) ||
-      failed(verifySameDims(op, "value dim",
-                            {{value, rank + 2}, {output, rank + 2}})) ||
-      failed(verifyChannels(op, {value, output})) ||
-      failed(verifyWindowFits(op, getWindow(), {value, weights, output})) ||
-      failed(verifySlotCount(op, weights, getWindow())) ||
-      failed(verifySchedule(op, getScheduleAttr(), getWindow())))
-    return failure();
-  return success();
+  return verifyAV(getOperation(), {"weights", shaped(getWeights())},
+                  {"value", shaped(getValue())},
+                  {"output", shaped(getOutput())}, getWindow(),
+                  getScheduleAttr());
 }
 
 //===----------------------------------------------------------------------===//
@@ -295,48 +147,9 @@ void MergeOp::build(OpBuilder &builder, OperationState &state,
 }
 
 LogicalResult MergeOp::verify() {
-  Operation *op = getOperation();
-  if (getOutputs().empty())
-    return emitOpError() << "has no part, expected at least 1";
-  if (getOutputs().size() != getLses().size())
-    return emitOpError() << "has " << getOutputs().size() << " outputs and "
-                         << getLses().size()
-                         << " LSEs, expected as many LSEs as outputs";
-  if (failed(verifyDestinationStyle(op)))
-    return failure();
-  Named output{"output", shaped(getOutput())};
-  int64_t rank = output.type.getRank();
-  if (rank < 1)
-    return emitOpError() << "'output' has rank 0, expected [.., Dv]";
-  SmallVector<std::string> names;
-  for (size_t i = 0; i < getOutputs().size(); ++i) {
-    names.push_back("outputs[" + std::to_string(i) + "]");
-    names.push_back("lses[" + std::to_string(i) + "]");
-  }
-  Type statistic = shaped(getLses()[0]).getElementType();
-  SmallVector<Named> shapes = {output}, statistics;
-  for (auto [i, part, lse] : llvm::enumerate(getOutputs(), getLses())) {
-    shapes.push_back({names[2 * i], shaped(part)});
-    statistics.push_back({names[2 * i + 1], shaped(lse)});
-  }
+  std::optional<Named> lse;
   if (getLse())
-    statistics.push_back({"lse", shaped(getLse())});
-  for (Named part : shapes)
-    if (failed(verifyRank(op, part, rank, "that of 'output'")))
-      return failure();
-  for (Named lse : statistics)
-    if (failed(verifyRank(op, lse, rank - 1, "that of 'output' without Dv")) ||
-        failed(verifyElementType(op, lse, statistic, "as 'lses[0]'")))
-      return failure();
-  for (int64_t dim = 0; dim < rank; ++dim) {
-    SmallVector<DimOf> dims;
-    for (Named part : shapes)
-      dims.push_back({part, dim});
-    if (dim < rank - 1)
-      for (Named lse : statistics)
-        dims.push_back({lse, dim});
-    if (failed(verifySameDims(op, dim < rank - 1 ? "rows" : "value dim", dims)))
-      return failure();
-  }
-  return success();
+    lse = Named{"lse", shaped(getLse())};
+  return verifyMerge(getOperation(), getOutputs(), getLses(),
+                     {"output", shaped(getOutput())}, lse);
 }

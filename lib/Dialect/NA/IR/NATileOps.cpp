@@ -12,10 +12,6 @@ using namespace mlir;
 using namespace mlir::na;
 using namespace mlir::na::detail;
 
-static ShapedType shaped(Value value) {
-  return cast<ShapedType>(value.getType());
-}
-
 /// A tile has a result exactly if it is a tensor.
 static LogicalResult verifyTileResult(Operation *op, Value init) {
   bool tensor = isa<TensorType>(init.getType());
@@ -123,14 +119,18 @@ LogicalResult TileLoadOp::verify() {
   int64_t rank = getAt().size(), lanes = 0;
   if (failed(verifyAxes(op, rank)))
     return failure();
-  if (source.getRank() != rank + 3)
+  bool hasChannels = source.getRank() == rank + 3;
+  if (!hasChannels && source.getRank() != rank + 2)
     return emitOpError() << "'source' has rank " << source.getRank()
-                         << ", expected " << rank + 3 << ", [B, X.., H, D]";
+                         << ", expected " << rank + 2 << ", [B, X.., H], or "
+                         << rank + 3 << ", [B, X.., H, D]";
   if (failed(verifyTileResult(op, getInit())) ||
       failed(verifyBox(op, "box", getBox(), rank, &lanes)) ||
       failed(verifyBox(op, "dilation", getDilation(), rank)) ||
       failed(verifyTileElement(op, tile, source, /*loads=*/true)))
     return failure();
+  if (!hasChannels)
+    return verifyTileShape(op, "init", tile, {lanes});
   return verifyTileShape(
       op, "init", tile,
       tileShape(lanes, source.getShape().back(), getTransposed()));

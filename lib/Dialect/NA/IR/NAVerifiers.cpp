@@ -9,6 +9,8 @@
 
 #include "llvm/Support/MathExtras.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace mlir::na;
 using namespace mlir::na::detail;
@@ -16,6 +18,24 @@ using namespace mlir::na::detail;
 FloatType mlir::na::detail::accumulatorType(Type elementType) {
   return elementType.isF64() ? cast<FloatType>(elementType)
                              : Float32Type::get(elementType.getContext());
+}
+
+SmallVector<Type> mlir::na::detail::resultTypes(ValueRange destinations) {
+  SmallVector<Type> types;
+  for (Value value : destinations)
+    if (value && isa<RankedTensorType>(value.getType()))
+      types.push_back(value.getType());
+  return types;
+}
+
+std::optional<double> mlir::na::detail::scaleValue(std::optional<APFloat> scale,
+                                                   ShapedType query) {
+  if (scale)
+    return scale->convertToDouble();
+  int64_t headDim = query.getShape().back();
+  if (ShapedType::isDynamic(headDim))
+    return std::nullopt;
+  return 1.0 / std::sqrt(static_cast<double>(headDim));
 }
 
 /// Fails if the static sizes of an operand make it larger than any memory;
@@ -218,8 +238,258 @@ LogicalResult mlir::na::detail::verifyBias(Operation *op, Named bias,
     return failure();
   Type type = bias.type.getElementType();
   if (!type.isF32() && type != query.type.getElementType())
+    return op->emitOpError() << "'" << bias.name << "' has element type "
+                             << type << ", expected f32 or "
+                             << query.type.getElementType() << " (the query's)";
+  return success();
+}
+
+LogicalResult mlir::na::detail::verifyScale(Operation *op,
+                                            std::optional<APFloat> scale) {
+  if (!scale || scale->isFinite())
+    return success();
+  return op->emitOpError() << "'scale' is not finite";
+}
+
+LogicalResult mlir::na::detail::verifyChannels(Operation *op,
+                                               ArrayRef<Named> operands) {
+  for (Named operand : operands)
+    if (operand.type.getShape().back() == 0)
+      return op->emitOpError() << "'" << operand.name << "' dimension "
+                               << operand.type.getRank() - 1
+                               << " (channels) is 0, expected at least 1";
+  return success();
+}
+
+LogicalResult mlir::na::detail::verifySchedule(Operation *op,
+                                               ScheduleAttr schedule,
+                                               int64_t rank) {
+  if (!schedule || int64_t(schedule.getQueryTile().size()) == rank)
+    return success();
+  return op->emitOpError() << "'schedule' is for "
+                           << schedule.getQueryTile().size()
+                           << " axes, expected " << rank;
+}
+
+//===----------------------------------------------------------------------===//
+// na.attention and its gradients
+//===----------------------------------------------------------------------===//
+
+LogicalResult
+mlir::na::detail::verifyAttention(const AttentionOperands &operands) {
+  Operation *op = operands.op;
+  Named query = operands.query, key = operands.key, value = operands.value;
+  int64_t rank = operands.window.getRank();
+  Type element = query.type.getElementType();
+  if (failed(verifyDestinationStyle(op)) ||
+      failed(verifyRank(op, query, rank + 3, "[B, X.., Hq, D]")) ||
+      failed(verifyRank(op, key, rank + 3, "[B, X.., Hkv, D]")) ||
+      failed(verifyRank(op, value, rank + 3, "[B, X.., Hkv, Dv]")))
+    return failure();
+  for (Named output : operands.outputs)
+    if (failed(verifyRank(op, output, rank + 3, "[B, X.., Hq, Dv]")))
+      return failure();
+  if (failed(verifyElementType(op, key, element, "the query's")) ||
+      failed(verifyElementType(op, value, element, "the query's")))
+    return failure();
+  SmallVector<Named> tokens = {query, key, value};
+  SmallVector<DimOf> queryHeads = {{query, rank + 1}};
+  SmallVector<DimOf> valueDims = {{value, rank + 2}};
+  for (Named output : operands.outputs) {
+    if (failed(verifyElementType(op, output, element, "the query's")))
+      return failure();
+    tokens.push_back(output);
+    queryHeads.push_back({output, rank + 1});
+    valueDims.push_back({output, rank + 2});
+  }
+  SmallVector<Named> channels = tokens;
+  for (Named statistic : operands.statistics) {
+    if (failed(verifyRank(op, statistic, rank + 2, "[B, X.., Hq]")) ||
+        failed(verifyElementType(op, statistic, accumulatorType(element),
+                                 "f32, or f64 for f64 queries")))
+      return failure();
+    tokens.push_back(statistic);
+    queryHeads.push_back({statistic, rank + 1});
+  }
+  if (failed(verifySameTokens(op, tokens, rank)) ||
+      failed(
+          verifyHeads(op, queryHeads, {{key, rank + 1}, {value, rank + 1}})) ||
+      failed(verifySameDims(op, "head dim",
+                            {{query, rank + 2}, {key, rank + 2}})) ||
+      failed(verifySameDims(op, "value dim", valueDims)) ||
+      failed(verifyChannels(op, channels)) ||
+      failed(verifyWindowFits(op, operands.window, channels)) ||
+      failed(verifyScale(op, operands.scale)) ||
+      failed(verifySchedule(op, operands.schedule, rank)))
+    return failure();
+  if (operands.bias && failed(verifyBias(op, {"bias", shaped(operands.bias)},
+                                         query, operands.window)))
+    return failure();
+  if (!operands.additionalKey != !operands.additionalValue)
     return op->emitOpError()
-           << "'bias' has element type " << type << ", expected f32 or "
-           << query.type.getElementType() << " (the query's)";
+           << "has '"
+           << (operands.additionalKey ? "additional_key" : "additional_value")
+           << "' alone, expected both of 'additional_key' and "
+              "'additional_value' or neither";
+  if (!operands.additionalKey)
+    return success();
+  return verifyAdditional(
+      op, {"additional_key", shaped(operands.additionalKey)},
+      {"additional_value", shaped(operands.additionalValue)}, query,
+      operands.outputs, key, value);
+}
+
+LogicalResult mlir::na::detail::verifyAdditional(
+    Operation *op, Named additionalKey, Named additionalValue, Named query,
+    ArrayRef<Named> outputs, std::optional<Named> key,
+    std::optional<Named> value) {
+  Type element = query.type.getElementType();
+  int64_t rank = query.type.getRank() - 3;
+  if (failed(verifyRank(op, additionalKey, 4, "[B, T, Hkv, D]")) ||
+      failed(verifyRank(op, additionalValue, 4, "[B, T, Hkv, Dv]")) ||
+      failed(verifyElementType(op, additionalKey, element, "the query's")) ||
+      failed(verifyElementType(op, additionalValue, element, "the query's")))
+    return failure();
+  SmallVector<DimOf> batches = {{query, 0}}, heads;
+  SmallVector<DimOf> headDims = {{query, rank + 2}}, valueDims;
+  if (key) {
+    batches.push_back({*key, 0});
+    heads.push_back({*key, rank + 1});
+    headDims.push_back({*key, rank + 2});
+  }
+  if (value) {
+    heads.push_back({*value, rank + 1});
+    valueDims.push_back({*value, rank + 2});
+  }
+  for (Named output : outputs)
+    valueDims.push_back({output, rank + 2});
+  batches.append({{additionalKey, 0}, {additionalValue, 0}});
+  heads.append({{additionalKey, 2}, {additionalValue, 2}});
+  headDims.push_back({additionalKey, 3});
+  valueDims.push_back({additionalValue, 3});
+  return success(
+      succeeded(verifySameDims(op, "batch", batches)) &&
+      succeeded(verifySameDims(op, "tokens",
+                               {{additionalKey, 1}, {additionalValue, 1}})) &&
+      succeeded(verifySameDims(op, "heads", heads)) &&
+      succeeded(verifySameDims(op, "head dim", headDims)) &&
+      succeeded(verifySameDims(op, "value dim", valueDims)));
+}
+
+//===----------------------------------------------------------------------===//
+// na.qk, na.av, na.merge and their gradients
+//===----------------------------------------------------------------------===//
+
+LogicalResult mlir::na::detail::verifyQK(Operation *op, Named query, Named key,
+                                         Named scores, WindowAttr window,
+                                         std::optional<APFloat> scale,
+                                         ScheduleAttr schedule) {
+  int64_t rank = window.getRank();
+  Type element = query.type.getElementType();
+  return success(
+      succeeded(verifyDestinationStyle(op)) &&
+      succeeded(verifyRank(op, query, rank + 3, "[B, X.., Hq, D]")) &&
+      succeeded(verifyRank(op, key, rank + 3, "[B, X.., Hkv, D]")) &&
+      succeeded(verifyRank(op, scores, rank + 3, "[B, X.., Hq, prod(size)]")) &&
+      succeeded(verifyElementType(op, key, element, "the query's")) &&
+      succeeded(verifyElementType(op, scores, accumulatorType(element),
+                                  "f32, or f64 for f64 queries")) &&
+      succeeded(verifySameTokens(op, {query, key, scores}, rank)) &&
+      succeeded(verifyHeads(op, {{query, rank + 1}, {scores, rank + 1}},
+                            {{key, rank + 1}})) &&
+      succeeded(verifySameDims(op, "head dim",
+                               {{query, rank + 2}, {key, rank + 2}})) &&
+      succeeded(verifyChannels(op, {query, key})) &&
+      succeeded(verifyWindowFits(op, window, {query, key, scores})) &&
+      succeeded(verifySlotCount(op, scores, window)) &&
+      succeeded(verifyScale(op, scale)) &&
+      succeeded(verifySchedule(op, schedule, rank)));
+}
+
+LogicalResult mlir::na::detail::verifyAV(Operation *op, Named weights,
+                                         Named value, Named output,
+                                         WindowAttr window,
+                                         ScheduleAttr schedule) {
+  int64_t rank = window.getRank();
+  return success(
+      succeeded(verifyDestinationStyle(op)) &&
+      succeeded(verifyRank(op, value, rank + 3, "[B, X.., Hkv, Dv]")) &&
+      succeeded(verifyRank(op, output, rank + 3, "[B, X.., Hq, Dv]")) &&
+      succeeded(
+          verifyRank(op, weights, rank + 3, "[B, X.., Hq, prod(size)]")) &&
+      succeeded(verifyElementType(op, output, value.type.getElementType(),
+                                  "the value's")) &&
+      succeeded(verifySameTokens(op, {value, weights, output}, rank)) &&
+      succeeded(verifyHeads(op, {{weights, rank + 1}, {output, rank + 1}},
+                            {{value, rank + 1}})) &&
+      succeeded(verifySameDims(op, "value dim",
+                               {{value, rank + 2}, {output, rank + 2}})) &&
+      succeeded(verifyChannels(op, {value, output})) &&
+      succeeded(verifyWindowFits(op, window, {value, weights, output})) &&
+      succeeded(verifySlotCount(op, weights, window)) &&
+      succeeded(verifySchedule(op, schedule, rank)));
+}
+
+LogicalResult mlir::na::detail::verifyMerge(Operation *op, ValueRange outputs,
+                                            ValueRange lses, Named output,
+                                            std::optional<Named> lse) {
+  if (outputs.empty())
+    return op->emitOpError() << "has no part, expected at least 1";
+  if (outputs.size() != lses.size())
+    return op->emitOpError()
+           << "has " << outputs.size() << " outputs and " << lses.size()
+           << " LSEs, expected as many LSEs as outputs";
+  if (failed(verifyDestinationStyle(op)))
+    return failure();
+  int64_t rank = output.type.getRank();
+  if (rank < 1)
+    return op->emitOpError()
+           << "'" << output.name << "' has rank 0, expected [.., Dv]";
+  SmallVector<std::string> names;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    names.push_back("outputs[" + std::to_string(i) + "]");
+    names.push_back("lses[" + std::to_string(i) + "]");
+  }
+  Type statistic = shaped(lses[0]).getElementType();
+  SmallVector<Named> shapes = {output}, statistics;
+  for (auto [i, part, partLse] : llvm::enumerate(outputs, lses)) {
+    shapes.push_back({names[2 * i], shaped(part)});
+    statistics.push_back({names[2 * i + 1], shaped(partLse)});
+  }
+  if (lse)
+    statistics.push_back(*lse);
+  std::string layout = "that of '" + output.name.str() + "'";
+  for (Named part : shapes)
+    if (failed(verifyRank(op, part, rank, layout)))
+      return failure();
+  for (Named statisticOperand : statistics)
+    if (failed(verifyRank(op, statisticOperand, rank - 1,
+                          layout + " without Dv")) ||
+        failed(
+            verifyElementType(op, statisticOperand, statistic, "as 'lses[0]'")))
+      return failure();
+  for (int64_t dim = 0; dim < rank; ++dim) {
+    SmallVector<DimOf> dims;
+    for (Named part : shapes)
+      dims.push_back({part, dim});
+    if (dim < rank - 1)
+      for (Named statisticOperand : statistics)
+        dims.push_back({statisticOperand, dim});
+    if (failed(verifySameDims(op, dim < rank - 1 ? "rows" : "value dim", dims)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult mlir::na::detail::verifyGradient(Operation *op, Named grad,
+                                               Named operand) {
+  std::string layout = "that of '" + operand.name.str() + "'";
+  if (failed(verifyRank(op, grad, operand.type.getRank(), layout)) ||
+      failed(
+          verifyElementType(op, grad, operand.type.getElementType(), layout)))
+    return failure();
+  for (int64_t dim = 0; dim < operand.type.getRank(); ++dim)
+    if (failed(verifySameDims(op, "gradient", {{operand, dim}, {grad, dim}})))
+      return failure();
   return success();
 }

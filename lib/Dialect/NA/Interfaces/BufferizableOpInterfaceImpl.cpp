@@ -95,6 +95,20 @@ void mlir::na::registerBufferizableOpInterfaceExternalModels(
     QKOp::attachInterface<DestinationStyleModel<QKOp, false>>(*context);
     AVOp::attachInterface<DestinationStyleModel<AVOp, false>>(*context);
     MergeOp::attachInterface<DestinationStyleModel<MergeOp, false>>(*context);
+    AttentionGradOp::attachInterface<
+        DestinationStyleModel<AttentionGradOp, false>>(*context);
+    AttentionDQOp::attachInterface<DestinationStyleModel<AttentionDQOp, false>>(
+        *context);
+    AttentionDKVOp::attachInterface<
+        DestinationStyleModel<AttentionDKVOp, false>>(*context);
+    AttentionDAdditionalOp::attachInterface<
+        DestinationStyleModel<AttentionDAdditionalOp, false>>(*context);
+    AttentionDBiasOp::attachInterface<
+        DestinationStyleModel<AttentionDBiasOp, false>>(*context);
+    QKGradOp::attachInterface<DestinationStyleModel<QKGradOp, false>>(*context);
+    AVGradOp::attachInterface<DestinationStyleModel<AVGradOp, false>>(*context);
+    MergeGradOp::attachInterface<DestinationStyleModel<MergeGradOp, false>>(
+        *context);
     TileLoadOp::attachInterface<DestinationStyleModel<TileLoadOp, false>>(
         *context);
     TileWindowsOp::attachInterface<DestinationStyleModel<TileWindowsOp, false>>(

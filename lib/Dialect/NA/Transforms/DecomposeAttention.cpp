@@ -6,17 +6,16 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "AttentionWeights.h"
+#include "LiftToTensors.h"
+
 #include "na/Dialect/NA/IR/NA.h"
 #include "na/Dialect/NA/Transforms/Passes.h"
 #include "na/Dialect/NA/Transforms/TileLinalg.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-
-#include "llvm/Support/MathExtras.h"
 
 #include <limits>
 
@@ -108,8 +107,7 @@ Softmax AttentionDecomposer::buildSoftmax(Value logits, FloatType weightType) {
   Value inverse = buildGeneric(
       b, {sum}, {buildEmpty(sizes, type)},
       {b.getMultiDimIdentityMap(dims - 1), b.getMultiDimIdentityMap(dims - 1)},
-      {},
-      [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
+      {}, [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
         return {arith::DivFOp::create(b, buildFloat(b, type, 1), args[0])};
       })[0];
   if (weightType == type) {
@@ -271,46 +269,6 @@ static bool hasStaticGroups(AttentionOp op) {
          op.getScaleValue().has_value();
 }
 
-/// Whether the attention weights of `op` take at most `limit` bytes.
-static bool fits(AttentionOp op, int64_t limit) {
-  auto query = cast<ShapedType>(op.getQuery().getType());
-  int64_t bytes = op.getAccumulatorType().getWidth() / 8;
-  SmallVector<int64_t> sizes(query.getShape().drop_back());
-  sizes.push_back(op.getWindow().getNumSlots());
-  for (int64_t size : sizes)
-    if (ShapedType::isDynamic(size) || llvm::MulOverflow(bytes, size, bytes))
-      return false;
-  return bytes <= limit;
-}
-
-/// Rebuilds an operation on memrefs on tensors, which are materialised in its
-/// destinations.
-static AttentionOp liftToTensors(RewriterBase &rewriter, AttentionOp op) {
-  ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-  auto toTensor = [&](Value buffer, bool writable) -> Value {
-    if (!buffer)
-      return Value();
-    return bufferization::ToTensorOp::create(
-        b, memref::getTensorTypeFromMemRefType(buffer.getType()), buffer,
-        /*restrict=*/true, writable);
-  };
-  auto lifted = AttentionOp::create(
-      b, toTensor(op.getQuery(), false), toTensor(op.getKey(), false),
-      toTensor(op.getValue(), false), toTensor(op.getBias(), false),
-      toTensor(op.getAdditionalKey(), false),
-      toTensor(op.getAdditionalValue(), false), toTensor(op.getOutput(), true),
-      toTensor(op.getLse(), true), op.getWindow(), op.getScaleAttr(),
-      op.getScheduleAttr());
-  lifted->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-  for (auto [result, buffer] :
-       llvm::zip(lifted->getResults(), op.getDpsInits()))
-    bufferization::MaterializeInDestinationOp::create(
-        b, /*result=*/Type(), result, buffer, /*restrict=*/true,
-        /*writable=*/true);
-  rewriter.eraseOp(op);
-  return lifted;
-}
-
 namespace {
 struct DecomposeAttention
     : mlir::na::impl::NADecomposeAttentionBase<DecomposeAttention> {
@@ -321,18 +279,14 @@ struct DecomposeAttention
     getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });
     IRRewriter rewriter(&getContext());
     for (AttentionOp op : ops) {
-      if (weightsLimit >= 0 && !fits(op, weightsLimit))
+      if (weightsLimit >= 0 && !weightsFit(op, weightsLimit))
         continue;
       if (op.getAdditionalKey() && !hasStaticGroups(op)) {
         op.emitRemark("has additional keys, and heads or the default of the "
                       "scale are dynamic: left for the naive lowering");
         continue;
       }
-      rewriter.setInsertionPoint(op);
-      if (isa<MemRefType>(op.getQuery().getType())) {
-        op = liftToTensors(rewriter, op);
-        rewriter.setInsertionPoint(op);
-      }
+      op = liftToTensors(rewriter, op);
       rewriter.replaceOp(
           op, AttentionDecomposer(rewriter, op, narrowWeights).run());
     }

@@ -87,7 +87,7 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
                      [&] { return op->emitOpError(); }))
       return failure();
     bool byModel = fixed.queryTile.empty() && fixed.keyTile.empty();
-    if (byModel && selectTuned(op, workload))
+    if (byModel && !workload.isGradient() && selectTuned(op, workload))
       return success();
     if (!warpgroupTile.empty() && chip && workload.fused)
       return selectByHand(op, workload, fixed);
@@ -152,6 +152,16 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
     schedule.target = target;
     schedule.warpgroupTile.assign(warpgroupTile.begin(), warpgroupTile.end());
     schedule.stages = ::na::schedule::HopperTiling().stages;
+    // Which of the two tiles it divides depends on what rows are, which the
+    // attribute does not know.
+    auto [name, rows] = workload.hasKeyRows()
+                            ? std::pair("key_tile", schedule.keyTile)
+                            : std::pair("query_tile", schedule.queryTile);
+    for (auto [axis, extent] : llvm::enumerate(schedule.warpgroupTile))
+      if (extent > 0 && rows[axis] % extent != 0)
+        return op->emitOpError("schedule 'warpgroup_tile'[")
+               << axis << "] = " << extent << " does not divide '" << name
+               << "'[" << axis << "] = " << rows[axis];
     auto prediction = ::na::schedule::predictSchedule(workload, schedule);
     return attach(op, schedule,
                   prediction ? prediction->text

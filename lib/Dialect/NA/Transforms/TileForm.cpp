@@ -33,7 +33,7 @@ TileForm::TileForm(ScheduleAttr schedule, FloatType accumulator, double scale,
     : accumulator(accumulator), scale(scale), gpu(schedule.isForGPU()),
       valueTile(schedule.getValueTile()) {
   if (!gpu)
-    scaleAt = ScaleAt::Query;
+    scaleAt = ScaleAt::Row;
   else if (softmax && isNormalFactor(accumulator, scale * llvm::numbers::log2e))
     scaleAt = ScaleAt::Exponent;
   else
@@ -46,11 +46,10 @@ FloatType TileForm::getOperandType(Value whole) const {
              : accumulator;
 }
 
-SmallVector<int64_t, 2> TileForm::getShape(int64_t queries,
-                                           int64_t others) const {
-  if (isKeyMajor())
-    return {others, queries};
-  return {queries, others};
+SmallVector<int64_t, 2> TileForm::getShape(int64_t rows, int64_t others) const {
+  if (isColumnMajor())
+    return {others, rows};
+  return {rows, others};
 }
 
 double TileForm::getExponentScale() const {

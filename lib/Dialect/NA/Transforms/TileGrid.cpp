@@ -1,4 +1,4 @@
-//===- TileGrid.cpp - Query tiles, key tiles and their window arithmetic --===//
+//===- TileGrid.cpp - Row and column tiles and their window arithmetic ----===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -41,9 +41,9 @@ bool mlir::na::hasNarrowPositions(WindowAttr window, MemRefType tokens) {
   return true;
 }
 
-int64_t TileGrid::getNumQueries() const { return llvm::product_of(queryTile); }
+int64_t TileGrid::getNumRows() const { return llvm::product_of(rowTile); }
 
-int64_t TileGrid::getNumKeys() const { return llvm::product_of(keyTile); }
+int64_t TileGrid::getNumColumns() const { return llvm::product_of(columnTile); }
 
 /// Whether `holds` for a size that a residue class of the axis can have; true
 /// where that is not known.
@@ -57,7 +57,8 @@ static bool canHold(TypedValue<MemRefType> tokens, int64_t dim,
 bool TileGrid::canDiffer(int64_t i) const {
   window::Axis axis = window.getAxis(i);
   return canHold(tokens, i + 1, axis.dilation, [&](int64_t size) {
-    return window::canCut(axis, size, queryTile[i]);
+    return isInverse() ? window::canCutInverse(axis, size, rowTile[i])
+                       : window::canCut(axis, size, rowTile[i]);
   });
 }
 
@@ -66,10 +67,17 @@ SmallVector<int64_t> TileGrid::getCutAxes() const {
   for (int64_t i = 0; i < getRank(); ++i) {
     window::Axis axis = window.getAxis(i);
     // Where the span equals the interior it is one window long, or shorter at
-    // the first positions of a causal axis; a key tile that runs past its end
-    // still needs the bound.
-    if (canDiffer(i) ||
-        (axis.causal ? keyTile[i] != 1 : axis.window % keyTile[i] != 0))
+    // the first positions of a causal axis; a column tile that runs past its
+    // end still needs the bound. Inverse spans have many lengths.
+    bool overruns = isInverse()
+                        ? canHold(tokens, i + 1, axis.dilation,
+                                  [&](int64_t size) {
+                                    return window::canOverrunInverse(
+                                        axis, size, rowTile[i], columnTile[i]);
+                                  })
+                        : (axis.causal ? columnTile[i] != 1
+                                       : axis.window % columnTile[i] != 0);
+    if (canDiffer(i) || overruns)
       cut.push_back(i);
   }
   return cut;
@@ -87,26 +95,29 @@ AxisTile TileGrid::buildAxis(OpBuilder &builder, Location loc, int64_t i,
                          /*nonNegative=*/true);
   }
   IndexValue size = window::classSize(axis, length, residue);
-  return buildTile(i, size, residue, tile * queryTile[i]);
+  return buildTile(i, size, residue, tile * rowTile[i]);
 }
 
 AxisTile TileGrid::buildTile(int64_t i, IndexValue size, IndexValue residue,
-                             IndexValue queryPos) const {
+                             IndexValue rowPos) const {
   window::Axis axis = window.getAxis(i);
   // The last tile of a class that is one token smaller than the largest may
-  // hold no query at all: it then takes the class's last query, whose keys
+  // hold no row at all: it then takes the class's last one, whose columns
   // exist, and stores nothing.
-  IndexValue begin = minV(queryPos, size - 1);
-  IndexValue end = maxV(minV(queryPos + queryTile[i], size), begin + 1);
-  auto span = window::tileSpan(axis, size, begin, end);
-  auto interior = window::tileInterior(axis, size, begin, end);
+  IndexValue begin = minV(rowPos, size - 1);
+  IndexValue end = maxV(minV(rowPos + rowTile[i], size), begin + 1);
+  auto span = isInverse() ? window::inverseTileSpan(axis, size, begin, end)
+                          : window::tileSpan(axis, size, begin, end);
+  auto interior = isInverse()
+                      ? window::inverseTileInterior(axis, size, begin, end)
+                      : window::tileInterior(axis, size, begin, end);
   return {size,
           residue,
-          queryPos,
-          residue + queryPos * axis.dilation,
+          rowPos,
+          residue + rowPos * axis.dilation,
           span,
           interior,
-          ceilDiv(span.end - span.begin, keyTile[i])};
+          ceilDiv(span.end - span.begin, columnTile[i])};
 }
 
 scf::ForallOp TileGrid::buildGrid(
@@ -127,7 +138,7 @@ scf::ForallOp TileGrid::buildGrid(
     IndexValue length = sizeOf(builder, i + 1);
     IndexValue largest = ceilDiv(length, axis.dilation);
     extents.push_back(
-        (ceilDiv(largest, queryTile[i]) * axis.dilation).getFoldResult());
+        (ceilDiv(largest, rowTile[i]) * axis.dilation).getFoldResult());
   }
   auto forall = scf::ForallOp::create(builder, loc, extents, ValueRange(),
                                       /*mapping=*/std::nullopt);
@@ -149,24 +160,24 @@ scf::ForallOp TileGrid::buildGrid(
   return forall;
 }
 
-IndexValue mlir::na::countKeyTiles(OpBuilder &builder, Location loc,
-                                   ArrayRef<AxisTile> axes) {
+IndexValue mlir::na::countColumnTiles(OpBuilder &builder, Location loc,
+                                      ArrayRef<AxisTile> axes) {
   IndexValue total(builder, loc, 1);
   for (const AxisTile &axis : axes)
-    total = total * rebind(builder, loc, axis.keyTiles);
+    total = total * rebind(builder, loc, axis.columnTiles);
   return total;
 }
 
-SmallVector<IndexValue> mlir::na::splitKeyTile(OpBuilder &builder, Location loc,
-                                               Value number,
-                                               ArrayRef<AxisTile> axes,
-                                               ArrayRef<int64_t> order) {
+SmallVector<IndexValue> mlir::na::splitColumnTile(OpBuilder &builder,
+                                                  Location loc, Value number,
+                                                  ArrayRef<AxisTile> axes,
+                                                  ArrayRef<int64_t> order) {
   SmallVector<IndexValue> steps(axes.size(), IndexValue(builder, loc, 0));
   Value rest = number;
   for (int64_t i : llvm::reverse(order)) {
     Value step = rest;
     if (i != order.front()) {
-      Value count = rebind(builder, loc, axes[i].keyTiles).getValue();
+      Value count = rebind(builder, loc, axes[i].columnTiles).getValue();
       step = builder.createOrFold<arith::RemUIOp>(loc, rest, count);
       rest = builder.createOrFold<arith::DivUIOp>(loc, rest, count);
     }
@@ -175,14 +186,24 @@ SmallVector<IndexValue> mlir::na::splitKeyTile(OpBuilder &builder, Location loc,
   return steps;
 }
 
-KeyTile TileGrid::buildKeyTile(OpBuilder &builder, Location loc,
-                               ArrayRef<AxisTile> axes,
-                               ArrayRef<IndexValue> steps) const {
-  KeyTile tile;
+std::pair<Value, Value> mlir::na::splitRound(OpBuilder &builder, Location loc,
+                                             Value number, IndexValue count,
+                                             int64_t rounds) {
+  if (rounds == 1)
+    return {Value(), number};
+  Value tiles = rebind(builder, loc, count).getValue();
+  Value round = builder.createOrFold<arith::DivUIOp>(loc, number, tiles);
+  return {round, builder.createOrFold<arith::RemUIOp>(loc, number, tiles)};
+}
+
+ColumnTile TileGrid::buildColumnTile(OpBuilder &builder, Location loc,
+                                     ArrayRef<AxisTile> axes,
+                                     ArrayRef<IndexValue> steps) const {
+  ColumnTile tile;
   SmallVector<IndexValue> positions;
   for (int64_t i = getRank() - 1; i >= 0; --i)
     positions.push_back(rebind(builder, loc, axes[i].span.begin) +
-                        steps[i] * keyTile[i]);
+                        steps[i] * columnTile[i]);
   std::reverse(positions.begin(), positions.end());
   for (int64_t i = 0; i < getRank(); ++i) {
     tile.positions.push_back(positions[i].getValue());
@@ -195,36 +216,40 @@ KeyTile TileGrid::buildKeyTile(OpBuilder &builder, Location loc,
 
 Value TileGrid::buildInside(OpBuilder &builder, Location loc, int64_t i,
                             const AxisTile &tile,
-                            const KeyTile &keyTile) const {
-  IndexValue begin(builder, loc, keyTile.positions[i]);
+                            const ColumnTile &columnTile) const {
+  IndexValue begin(builder, loc, columnTile.positions[i]);
   Value begins = arith::CmpIOp::create(
       builder, loc, arith::CmpIPredicate::sge, begin.getValue(),
       rebind(builder, loc, tile.interior.begin).getValue());
   Value ends =
       arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sle,
-                            (begin + this->keyTile[i]).getValue(),
+                            (begin + this->columnTile[i]).getValue(),
                             rebind(builder, loc, tile.interior.end).getValue());
   return arith::AndIOp::create(builder, loc, begins, ends);
 }
 
-SmallVector<Value> TileGrid::buildKeyLoop(
+SmallVector<Value> TileGrid::buildColumnLoop(
     OpBuilder &builder, Location loc, ArrayRef<AxisTile> axes, ValueRange state,
-    function_ref<SmallVector<Value>(OpBuilder &, const KeyTile &, ValueRange)>
-        body) const {
-  IndexValue total = countKeyTiles(builder, loc, axes);
+    function_ref<SmallVector<Value>(OpBuilder &, const ColumnTile &,
+                                    ValueRange)>
+        body,
+    int64_t rounds) const {
+  IndexValue total = countColumnTiles(builder, loc, axes);
   SmallVector<int64_t> cutAxes = getCutAxes();
 
   Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
   Value one = arith::ConstantIndexOp::create(builder, loc, 1);
-  auto loop =
-      scf::ForOp::create(builder, loc, zero, total.getValue(), one, state);
+  auto loop = scf::ForOp::create(builder, loc, zero,
+                                 (total * rounds).getValue(), one, state);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
 
   SmallVector<int64_t> order = llvm::to_vector(llvm::seq(getRank()));
-  KeyTile tile = buildKeyTile(
-      builder, loc, axes,
-      splitKeyTile(builder, loc, loop.getInductionVar(), axes, order));
+  auto [round, number] =
+      splitRound(builder, loc, loop.getInductionVar(), total, rounds);
+  ColumnTile tile = buildColumnTile(
+      builder, loc, axes, splitColumnTile(builder, loc, number, axes, order));
+  tile.round = round;
   Value inside;
   for (int64_t i : cutAxes) {
     Value insideAxis = buildInside(builder, loc, i, axes[i], tile);

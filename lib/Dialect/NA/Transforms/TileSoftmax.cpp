@@ -98,11 +98,8 @@ SoftmaxState TileSoftmax::buildCPUStep(ImplicitLocOpBuilder &b, Value scores,
       [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
         return {arith::MulFOp::create(b, args[1], args[0])};
       })[0];
-  // Loops: channel, query, key.
-  Value accumulator = buildContract(
-      b, values, weights[0], rescaled,
-      {tileMap(b, 3, {2, 0}), tileMap(b, 3, {2, 1}), tileMap(b, 3, {0, 1})});
-  return {accumulator, statistics[0], sum};
+  return {buildWeightedSums(b, form, weights[0], values, rescaled),
+          statistics[0], sum};
 }
 
 /// The same with one job per operation, in base 2: an exponential then is one
@@ -175,18 +172,12 @@ SoftmaxState TileSoftmax::buildGPUStep(ImplicitLocOpBuilder &b, Value scores,
       [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
         return {arith::MulFOp::create(b, args[1], args[0])};
       })[0];
-  Value narrow = buildCast(
-      b, weights, cast<FloatType>(getElementTypeOrSelf(values.getType())));
-  // Loops: query, channel, key.
-  Value accumulator = buildContract(
-      b, narrow, values, rescaled,
-      {tileMap(b, 3, {0, 2}), tileMap(b, 3, {2, 1}), tileMap(b, 3, {0, 1})});
-  return {accumulator, maximum, sum};
+  return {buildWeightedSums(b, form, weights, values, rescaled), maximum, sum};
 }
 
 Value TileSoftmax::buildOutput(ImplicitLocOpBuilder &b,
                                const SoftmaxState &state) const {
-  AffineMap row = tileMap(b, 2, {form.getQueryDim()});
+  AffineMap row = tileMap(b, 2, {form.getRowDim()});
   AffineMap both = tileMap(b, 2, {0, 1}), vector = tileMap(b, 1, {0});
   if (form.isGPU()) {
     // One division a row: it takes as long as eight multiplications.

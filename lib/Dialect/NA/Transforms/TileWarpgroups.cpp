@@ -15,22 +15,30 @@ using namespace mlir::na;
 /// More warpgroups, and a producer, have too few registers for accumulators.
 static constexpr int64_t maxWarpgroups = 3;
 
-LogicalResult mlir::na::checkWarpgroups(Operation *op, ScheduleAttr schedule) {
+LogicalResult mlir::na::checkWarpgroups(Operation *op, ScheduleAttr schedule,
+                                        TileGrid::Rows rows) {
+  bool queries = rows == TileGrid::Rows::Queries;
+  StringRef name = queries ? "query_tile" : "key_tile";
   std::optional<size_t> split;
   for (auto [axis, extents] : llvm::enumerate(llvm::zip_equal(
-           schedule.getQueryTile(), schedule.getWarpgroupTile()))) {
-    auto [queries, own] = extents;
-    if (queries == own)
+           queries ? schedule.getQueryTile() : schedule.getKeyTile(),
+           schedule.getWarpgroupTile()))) {
+    auto [all, own] = extents;
+    if (all == own)
       continue;
-    if (split)
-      return op->emitOpError("schedule 'warpgroup_tile' splits 'query_tile' on "
-                             "axes ")
-             << *split << " and " << axis << ", expected one axis at most";
-    split = axis;
-    if (queries > maxWarpgroups * own)
+    if (all % own != 0)
       return op->emitOpError("schedule 'warpgroup_tile'[")
-             << axis << "] = " << own << " makes " << queries / own
-             << " warpgroups of 'query_tile'[" << axis << "] = " << queries
+             << axis << "] = " << own << " does not divide '" << name << "'["
+             << axis << "] = " << all;
+    if (split)
+      return op->emitOpError("schedule 'warpgroup_tile' splits '")
+             << name << "' on axes " << *split << " and " << axis
+             << ", expected one axis at most";
+    split = axis;
+    if (all > maxWarpgroups * own)
+      return op->emitOpError("schedule 'warpgroup_tile'[")
+             << axis << "] = " << own << " makes " << all / own
+             << " warpgroups of '" << name << "'[" << axis << "] = " << all
              << ", expected at most " << maxWarpgroups;
   }
   return success();
@@ -38,13 +46,12 @@ LogicalResult mlir::na::checkWarpgroups(Operation *op, ScheduleAttr schedule) {
 
 WarpgroupGrid::WarpgroupGrid(const TileGrid &cta,
                              ArrayRef<int64_t> warpgroupTile)
-    : cta(cta),
-      rows(cta.getWindow(), warpgroupTile, cta.getKeyTile(), cta.getTokens()),
-      axis(cta.getRank() - 1), count(1) {
+    : cta(cta), rows(cta.getPart(warpgroupTile)), axis(cta.getRank() - 1),
+      count(1) {
   for (int64_t i = 0; i < cta.getRank(); ++i)
-    if (warpgroupTile[i] != cta.getQueryTile()[i]) {
+    if (warpgroupTile[i] != cta.getRowTile()[i]) {
       axis = i;
-      count = cta.getQueryTile()[i] / warpgroupTile[i];
+      count = cta.getRowTile()[i] / warpgroupTile[i];
     }
 }
 
@@ -52,7 +59,7 @@ void WarpgroupGrid::buildWarpgroups(
     OpBuilder &builder, Location loc, const GridPoint &at,
     function_ref<void(OpBuilder &, const Warpgroup &)> body) const {
   const AxisTile &tile = at.axes[axis];
-  Warpgroup warpgroup{at.axes, at, countKeyTiles(builder, loc, at.axes),
+  Warpgroup warpgroup{at.axes, at, countColumnTiles(builder, loc, at.axes),
                       std::nullopt};
   // Of three, the tiles that one needs alone are few.
   if (count == 2 && cta.canDiffer(axis))
@@ -69,7 +76,7 @@ void WarpgroupGrid::buildWarpgroups(
                    /*nonNegative=*/true);
   warpgroup.own.axes[axis] = rows.buildTile(
       axis, rebind(builder, loc, tile.size), rebind(builder, loc, tile.residue),
-      rebind(builder, loc, tile.queryPos) + index * rows.getQueryTile()[axis]);
+      rebind(builder, loc, tile.rowPos) + index * rows.getRowTile()[axis]);
   body(builder, warpgroup);
 }
 
@@ -78,8 +85,8 @@ bool WarpgroupGrid::canLieBeyond() const {
   int64_t length = cta.getTokens().getType().getDimSize(axis + 1);
   if (ShapedType::isDynamic(length) || cta.getWindow().getDilation()[axis] != 1)
     return true;
-  int64_t rest = length % cta.getQueryTile()[axis];
-  return rest != 0 && rest <= (count - 1) * rows.getQueryTile()[axis];
+  int64_t rest = length % cta.getRowTile()[axis];
+  return rest != 0 && rest <= (count - 1) * rows.getRowTile()[axis];
 }
 
 /// `condition ? a : b`.
@@ -109,11 +116,10 @@ static Value isLess(OpBuilder &builder, Location loc, const IndexValue &a,
 /// compute all tiles in the order of the keys.
 SplitOrder WarpgroupGrid::buildOrder(OpBuilder &builder, Location loc,
                                      const AxisTile &tile) const {
-  int64_t step = cta.getKeyTile()[axis];
-  IndexValue next = tile.queryPos + rows.getQueryTile()[axis];
-  AxisTile own[] = {
-      rows.buildTile(axis, tile.size, tile.residue, tile.queryPos),
-      rows.buildTile(axis, tile.size, tile.residue, next)};
+  int64_t step = cta.getColumnTile()[axis];
+  IndexValue next = tile.rowPos + rows.getRowTile()[axis];
+  AxisTile own[] = {rows.buildTile(axis, tile.size, tile.residue, tile.rowPos),
+                    rows.buildTile(axis, tile.size, tile.residue, next)};
   // Spans begin and end in the order of their queries.
   auto nonNegative = [&](const IndexValue &value) {
     return IndexValue(builder, loc, value.getFoldResult(),
@@ -122,11 +128,11 @@ SplitOrder WarpgroupGrid::buildOrder(OpBuilder &builder, Location loc,
   IndexValue front =
       floorDiv(nonNegative(own[1].span.begin - tile.span.begin), step);
   IndexValue back = nonNegative(
-      tile.keyTiles -
+      tile.columnTiles -
       ceilDiv(nonNegative(own[0].span.end - tile.span.begin), step));
   IndexValue pairs = minV(front, back);
   IndexValue odd = nonNegative(maxV(front, back) - pairs);
-  Value together = isLess(builder, loc, tile.keyTiles - front - back, odd);
+  Value together = isLess(builder, loc, tile.columnTiles - front - back, odd);
   Value more = isLess(builder, loc, front, back);
   IndexValue zero(builder, loc, 0), one(builder, loc, 1),
       minusOne(builder, loc, -1);
@@ -136,7 +142,7 @@ SplitOrder WarpgroupGrid::buildOrder(OpBuilder &builder, Location loc,
   return {pairs,
           (pairs + odd) * 2,
           select(builder, loc, more, common, pairs),
-          select(builder, loc, more, tile.keyTiles - 1 - pairs, common),
+          select(builder, loc, more, tile.columnTiles - 1 - pairs, common),
           select(builder, loc, more, minusOne, one),
           common - pairs * 2 - odd,
           together};
@@ -154,7 +160,7 @@ IndexValue WarpgroupGrid::buildOrdered(OpBuilder &builder, Location loc,
   Value second = builder.createOrFold<arith::CmpIOp>(
       loc, arith::CmpIPredicate::ne, (half * 2).getValue(), step.getValue());
   IndexValue pair =
-      select(builder, loc, second, get(tile.keyTiles) - 1 - half, half);
+      select(builder, loc, second, get(tile.columnTiles) - 1 - half, half);
   IndexValue later = half - get(order.pairs);
   IndexValue odd = select(builder, loc, second,
                           get(order.oddBegin) + later * get(order.oddStep),
@@ -172,13 +178,13 @@ IndexValue WarpgroupGrid::buildOrdered(OpBuilder &builder, Location loc,
 /// axis, or whether it computes the tile all the same.
 Value WarpgroupGrid::buildNeeded(OpBuilder &builder, Location loc,
                                  const Warpgroup &warpgroup,
-                                 const KeyTile &tile) const {
+                                 const ColumnTile &tile) const {
   const AxisTile &own = warpgroup.own.axes[axis];
   auto get = [&](const IndexValue &value) {
     return rebind(builder, loc, value);
   };
   IndexValue begin(builder, loc, tile.positions[axis]);
-  IndexValue end = begin + cta.getKeyTile()[axis];
+  IndexValue end = begin + cta.getColumnTile()[axis];
   Value needed = arith::AndIOp::create(
       builder, loc, isLess(builder, loc, begin, get(own.span.end)),
       isLess(builder, loc, get(own.span.begin), end));
@@ -188,20 +194,50 @@ Value WarpgroupGrid::buildNeeded(OpBuilder &builder, Location loc,
   if (canLieBeyond())
     needed = arith::AndIOp::create(
         builder, loc, needed,
-        isLess(builder, loc, get(own.queryPos), get(own.size)));
+        isLess(builder, loc, get(own.rowPos), get(own.size)));
   return needed;
 }
 
-SmallVector<Value> WarpgroupGrid::buildKeyLoop(
+/// Says of the tile that is the `step`-th of a loop what it has of `keys`
+/// additional keys.
+ColumnTile::Additional
+WarpgroupGrid::buildAdditional(OpBuilder &builder, Location loc,
+                               const Warpgroup &warpgroup, IndexValue keys,
+                               IndexValue step) const {
+  int64_t extent = cta.getNumColumns();
+  IndexValue before = rebind(builder, loc, warpgroup.columnTiles);
+  ColumnTile::Additional tile;
+  tile.is = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge,
+                                  step.getValue(), before.getValue());
+  IndexValue number = step - before;
+  tile.first = (number * extent).getValue();
+  std::optional<int64_t> known = getConstantIntValue(keys.getFoldResult());
+  if (known && *known % extent == 0)
+    return tile;
+  IndexValue last = ceilDiv(keys, extent) - 1;
+  tile.isPartial = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                         number.getValue(), last.getValue());
+  tile.rest = (keys - last * extent).getValue();
+  return tile;
+}
+
+SmallVector<Value> WarpgroupGrid::buildColumnLoop(
     OpBuilder &builder, Location loc, const Warpgroup &warpgroup,
-    ValueRange state,
-    function_ref<SmallVector<Value>(OpBuilder &, const KeyTile &, ValueRange)>
-        body) const {
+    OpFoldResult additionalKeys, ValueRange state,
+    function_ref<SmallVector<Value>(OpBuilder &, const ColumnTile &,
+                                    ValueRange)>
+        body,
+    int64_t rounds) const {
   ArrayRef<AxisTile> axes = warpgroup.cta;
   Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
   Value one = arith::ConstantIndexOp::create(builder, loc, 1);
-  Value total = rebind(builder, loc, warpgroup.keyTiles).getValue();
-  auto loop = scf::ForOp::create(builder, loc, zero, total, one, state);
+  IndexValue tiles = rebind(builder, loc, warpgroup.columnTiles);
+  IndexValue additional(builder, loc, additionalKeys, /*nonNegative=*/true);
+  IndexValue total = tiles * rounds;
+  if (!isZeroInteger(additionalKeys))
+    total = total + ceilDiv(additional, cta.getNumColumns());
+  auto loop =
+      scf::ForOp::create(builder, loc, zero, total.getValue(), one, state);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
 
@@ -211,20 +247,33 @@ SmallVector<Value> WarpgroupGrid::buildKeyLoop(
     if (i != axis)
       order.push_back(i);
   order.push_back(axis);
+  auto [round, number] =
+      splitRound(builder, loc, loop.getInductionVar(), tiles, rounds);
   SmallVector<IndexValue> steps =
-      splitKeyTile(builder, loc, loop.getInductionVar(), axes, order);
+      splitColumnTile(builder, loc, number, axes, order);
   if (warpgroup.order)
     steps[axis] =
         buildOrdered(builder, loc, *warpgroup.order, axes[axis], steps[axis]);
-  KeyTile tile = cta.buildKeyTile(builder, loc, axes, steps);
+  ColumnTile tile = cta.buildColumnTile(builder, loc, axes, steps);
+  tile.round = round;
+  if (!isZeroInteger(additionalKeys))
+    tile.additional = buildAdditional(
+        builder, loc, warpgroup, rebind(builder, loc, additional),
+        IndexValue(builder, loc, loop.getInductionVar(), /*nonNegative=*/true));
+  auto orAdditional = [&](Value condition) -> Value {
+    if (!tile.additional)
+      return condition;
+    return arith::OrIOp::create(builder, loc, condition, tile.additional->is);
+  };
   Value needed;
   if (cta.canDiffer(axis) && count > 1)
-    needed = buildNeeded(builder, loc, warpgroup, tile);
+    needed = orAdditional(buildNeeded(builder, loc, warpgroup, tile));
   // Axes are cut together or not at all for all warpgroups: key tiles start at
   // the span of the CTA.
   for (int64_t i : cta.getCutAxes())
-    tile.masks.push_back(
-        {{i}, cta.buildInside(builder, loc, i, warpgroup.own.axes[i], tile)});
+    tile.masks.push_back({{i},
+                          orAdditional(cta.buildInside(
+                              builder, loc, i, warpgroup.own.axes[i], tile))});
 
   scf::IfOp skip;
   if (needed) {

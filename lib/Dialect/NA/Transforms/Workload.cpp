@@ -8,6 +8,7 @@
 #include "na/Dialect/NA/Transforms/Workload.h"
 
 #include "na/Dialect/NA/IR/NA.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::na;
@@ -15,14 +16,28 @@ using ::na::schedule::Workload;
 
 /// Whether the TMA can read boxes of a tensor `[B, X.., H, D]`, by what its
 /// type says (the rest is for the run time): heads and channels without gaps,
-/// other strides a multiple of 16 bytes.
-static bool canReadBoxes(Value tensor) {
-  auto type = dyn_cast<MemRefType>(tensor.getType());
+/// other strides a multiple of 16 bytes, and coordinates of 32 bits, also of
+/// the innermost dimension, which residues are a part of.
+static bool canReadBoxes(Value tensor, ArrayRef<int64_t> dilations) {
+  auto shaped = cast<ShapedType>(tensor.getType());
+  auto type = dyn_cast<MemRefType>(shaped);
+  // What has no layout yet will get one without gaps.
   if (!type)
-    return true;
+    type = MemRefType::get(shaped.getShape(), shaped.getElementType());
   SmallVector<int64_t> strides;
   int64_t offset, rank = type.getRank();
   if (failed(type.getStridesAndOffset(strides, offset)) || strides.back() != 1)
+    return false;
+  int64_t last = shaped.getShape()[rank - 2] * shaped.getShape()[rank - 1];
+  for (auto [axis, dilation] : llvm::enumerate(dilations)) {
+    int64_t stride = strides[axis + 1], residues;
+    if (ShapedType::isDynamic(stride))
+      continue;
+    if (llvm::MulOverflow(stride, dilation - 1, residues) ||
+        llvm::AddOverflow(last, residues, last))
+      return false;
+  }
+  if (!llvm::isInt<32>(last))
     return false;
   for (int64_t dim = 0; dim < rank - 1; ++dim) {
     if (type.getDimSize(dim) == 1 || ShapedType::isDynamic(strides[dim]))
@@ -31,6 +46,22 @@ static bool canReadBoxes(Value tensor) {
                         : strides[dim] * type.getElementTypeBitWidth() % 128)
       return false;
   }
+  return true;
+}
+
+/// Whether the TMA can read all that kernels of warpgroups load.
+template <typename OpTy>
+static bool canReadBoxes(OpTy op) {
+  SmallVector<Value> tensors = {op.getQuery(), op.getKey(), op.getValue()};
+  if constexpr (!std::is_same_v<OpTy, AttentionOp>)
+    tensors.push_back(op.getOutputGrad());
+  for (Value tensor : tensors)
+    if (!canReadBoxes(tensor, op.getWindow().getDilation()))
+      return false;
+  if constexpr (!std::is_same_v<OpTy, AttentionDKVOp>)
+    for (Value tensor : {op.getAdditionalKey(), op.getAdditionalValue()})
+      if (tensor && !canReadBoxes(tensor, ArrayRef<int64_t>()))
+        return false;
   return true;
 }
 
@@ -87,20 +118,40 @@ static void addBias(Value bias, Workload &workload) {
     workload.biasType = getTypeName(bias);
 }
 
+static void addAdditionalKeys(Value keys, Workload &workload) {
+  if (!keys)
+    return;
+  workload.hasAdditionalKeys = true;
+  workload.additionalKeys = std::max<int64_t>(getSize(keys, 1), 0);
+}
+
+/// `rows` are the queries, or for the gradients of keys and values the keys.
+template <typename OpTy>
+static Workload makeFusedWorkload(OpTy op, Value rows) {
+  Workload workload = makeWorkload(op.getWindow(), rows, rows, op.getKey(),
+                                   rows, op.getValue());
+  addBias(op.getBias(), workload);
+  if constexpr (!std::is_same_v<OpTy, AttentionDKVOp>)
+    addAdditionalKeys(op.getAdditionalKey(), workload);
+  workload.hasBoxes = canReadBoxes(op);
+  return workload;
+}
+
 std::optional<Workload> mlir::na::getWorkload(Operation *op) {
-  if (auto attention = dyn_cast<AttentionOp>(op)) {
-    Value query = attention.getQuery();
-    Workload workload =
-        makeWorkload(attention.getWindow(), query, query, attention.getKey(),
-                     query, attention.getValue());
-    addBias(attention.getBias(), workload);
-    if (Value additional = attention.getAdditionalKey()) {
-      workload.hasAdditionalKeys = true;
-      int64_t number = getSize(additional, 1);
-      workload.additionalKeys = std::max<int64_t>(number, 0);
-    }
-    workload.hasBoxes =
-        llvm::all_of(op->getOperands().take_front(3), canReadBoxes);
+  if (auto attention = dyn_cast<AttentionOp>(op))
+    return makeFusedWorkload(attention, attention.getQuery());
+  if (auto dq = dyn_cast<AttentionDQOp>(op)) {
+    Workload workload = makeFusedWorkload(dq, dq.getQuery());
+    workload.operation = "attention_dq";
+    workload.gradient = ::na::schedule::Gradient::Queries;
+    return workload;
+  }
+  if (auto dkv = dyn_cast<AttentionDKVOp>(op)) {
+    Workload workload = makeFusedWorkload(dkv, dkv.getKey());
+    workload.operation = "attention_dkv";
+    workload.gradient = ::na::schedule::Gradient::KeysAndValues;
+    // Thread blocks are those of the heads of keys.
+    workload.heads = getSize(dkv.getQuery(), dkv.getWindow().getRank() + 1);
     return workload;
   }
   if (auto qk = dyn_cast<QKOp>(op)) {

@@ -119,6 +119,12 @@ LogicalResult MBarrierExpectTxOp::verify() {
       failed(verifyRange(*this, "bytes", getBytes(), 16, maxCount)));
 }
 
+LogicalResult MBarrierArriveCopiesOp::verify() {
+  return failure(
+      failed(verifyInProducer(*this)) ||
+      failed(verifySlot(*this, getBarrier().getType(), getIndex())));
+}
+
 LogicalResult MBarrierWaitOp::verify() {
   return failure(
       failed(verifySlot(*this, getBarrier().getType(), getIndex())) ||
@@ -238,6 +244,27 @@ LogicalResult TensorMapOp::verify() {
                            << " in dimension " << dim
                            << ", expected a multiple of " << unit
                            << " (16 bytes)";
+  if (!getDilation())
+    return success();
+  if (int64_t(getDilation()->size()) != rank - 3)
+    return emitOpError() << "'dilation' has " << getDilation()->size()
+                         << " entries, expected " << rank - 3
+                         << " (one per axis)";
+  for (auto [axis, dilation] : llvm::enumerate(*getDilation())) {
+    int64_t length = source.getDimSize(axis + 1);
+    // Where residues end depends on the length.
+    if (dilation > 1 && ShapedType::isDynamic(length))
+      return emitOpError() << "'source' dimension " << axis + 1
+                           << " is dynamic, expected a static length of an "
+                              "axis with dilation";
+    if (dilation < 1 || (dilation != 1 && dilation > length))
+      return emitOpError() << "'dilation'[" << axis << "] is " << dilation
+                           << ", expected 1 to the length "
+                           << (ShapedType::isDynamic(length)
+                                   ? "?"
+                                   : Twine(length).str())
+                           << " of the axis";
+  }
   return success();
 }
 

@@ -9,13 +9,9 @@
 
 #include "na/Dialect/NAGPU/IR/NAGPU.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/Matchers.h"
-#include "llvm/ADT/SmallPtrSet.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <limits>
@@ -119,12 +115,13 @@ static LogicalResult verifyPerAxis(Operation *op, StringRef name,
 }
 
 /// Checks a box of tokens of `memref`, [B, X.., H] and `[, D]` if `channels`,
-/// and that its rows are those of the tile `name`.
+/// and that its tokens are those of the tile `name`, in its dimension `dim`.
 static LogicalResult verifyTokens(Operation *op, StringRef memrefName,
                                   MemRefType memref, bool channels,
                                   int64_t rank, ArrayRef<int64_t> box,
                                   ArrayRef<int64_t> dilation, StringRef name,
-                                  int64_t rows, int64_t columns) {
+                                  int64_t rows, int64_t columns,
+                                  int64_t dim = 0) {
   if (rank < 1 || rank > 3)
     return op->emitOpError()
            << "'at' has " << rank << " entries, expected 1 to 3 (one per axis)";
@@ -148,8 +145,9 @@ static LogicalResult verifyTokens(Operation *op, StringRef memrefName,
       return op->emitOpError() << "'box' has more tokens than 64 bits can "
                                   "count";
   if (lanes != rows)
-    return op->emitOpError() << "'box' has " << lanes << " tokens, expected "
-                             << rows << " (dimension 0 of '" << name << "')";
+    return op->emitOpError()
+           << "'box' has " << lanes << " tokens, expected " << rows
+           << " (dimension " << dim << " of '" << name << "')";
   int64_t last = memref.getRank() - 1;
   if (channels && !memref.isDynamicDim(last) &&
       memref.getDimSize(last) > columns)
@@ -158,11 +156,6 @@ static LogicalResult verifyTokens(Operation *op, StringRef memrefName,
            << memref.getDimSize(last) << ", expected at most " << columns
            << " (dimension 1 of '" << name << "')";
   return success();
-}
-
-/// Columns of an `lhs` that one matrix instruction takes.
-static int64_t productDepth(Type element) {
-  return element.getIntOrFloatBitWidth() == 16 ? 16 : 8;
 }
 
 //===----------------------------------------------------------------------===//
@@ -201,15 +194,39 @@ LogicalResult SlotOp::verify() {
   return success();
 }
 
+bool AsyncCopyOp::isVector() {
+  return cast<MemRefType>(getSource().getType()).getRank() ==
+         int64_t(getAt().size()) + 2;
+}
+
+/// Checks a tile that holds a value for each token, and no channels.
+static LogicalResult verifyVector(AsyncCopyOp op) {
+  SharedType dest = op.getDest().getType();
+  if (failed(verifyNoPanels(op, "dest", dest)) ||
+      failed(verifyF32(op, "dest", dest.getElementType())))
+    return failure();
+  if (dest.getRows() != 1)
+    return op.emitOpError() << "'dest' has " << dest.getRows()
+                            << " rows, expected 1 for a 'source' [B, X.., H] "
+                               "without channels";
+  return verifyTokens(op, "source", cast<MemRefType>(op.getSource().getType()),
+                      /*channels=*/false, op.getAt().size(), op.getBox(),
+                      op.getDilation(), "dest", dest.getColumns(), 1,
+                      /*dim=*/1);
+}
+
 LogicalResult AsyncCopyOp::verify() {
   auto source = cast<MemRefType>(getSource().getType());
   SharedType dest = getDest().getType();
   if (failed(verifyNoRing(*this, "dest", dest)) ||
       failed(verifyElement(*this, "dest", dest.getElementType(),
-                           source.getElementType(), "that of 'source'")) ||
-      failed(verifyTokens(*this, "source", source, /*channels=*/true,
-                          getAt().size(), getBox(), getDilation(), "dest",
-                          dest.getRows(), dest.getColumns())))
+                           source.getElementType(), "that of 'source'")))
+    return failure();
+  if (isVector() ? failed(verifyVector(*this))
+                 : failed(verifyTokens(*this, "source", source,
+                                       /*channels=*/true, getAt().size(),
+                                       getBox(), getDilation(), "dest",
+                                       dest.getRows(), dest.getColumns())))
     return failure();
   // The TMA would fill columns beyond the head's with those of the next head.
   int64_t last = source.getRank() - 1;
@@ -383,8 +400,43 @@ LogicalResult ExtractOp::verify() {
                          productDepth(source.getElementType()))));
 }
 
+LogicalResult LdVectorOp::verify() {
+  SharedType source = getSource().getType();
+  FragmentType result = getResult().getType();
+  if (failed(verifyNoRing(*this, "source", source)) ||
+      failed(verifyNoPanels(*this, "source", source)) ||
+      failed(verifyF32(*this, "source", source.getElementType())) ||
+      failed(verifyRole(*this, "result", result, {Role::Row, Role::Column})) ||
+      failed(verifyF32(*this, "result", result.getElementType())))
+    return failure();
+  if (source.getRows() != 1)
+    return emitOpError() << "'source' has " << source.getRows()
+                         << " rows, expected 1";
+  return verifySize(*this, "result", 0, result.isRowLike() ? "rows" : "columns",
+                    result.getShape().front(), source.getColumns(), "source");
+}
+
+/// Of a left operand back to what it was rounded from.
+static LogicalResult verifyWidening(ConvertOp op, FragmentType source,
+                                    FragmentType result) {
+  Type element = source.getElementType();
+  if (!element.isF16() && !element.isBF16())
+    return op.emitOpError() << "'source' has element type " << element
+                            << ", expected 'f16' or 'bf16' of role lhs";
+  return failure(
+      failed(verifyRole(op, "result", result, Role::Accumulator)) ||
+      failed(verifyF32(op, "result", result.getElementType())) ||
+      failed(verifyWarps(op, "result", result, source.getWarps(), "source")) ||
+      failed(verifySize(op, "result", 0, "rows", result.getRows(),
+                        source.getRows(), "source")) ||
+      failed(verifySize(op, "result", 1, "columns", result.getColumns(),
+                        source.getColumns(), "source")));
+}
+
 LogicalResult ConvertOp::verify() {
   FragmentType source = getSource().getType(), result = getResult().getType();
+  if (source.getRole() == Role::Lhs)
+    return verifyWidening(*this, source, result);
   if (failed(verifyRole(*this, "source", source,
                         {Role::Accumulator, Role::PartialRow})) ||
       failed(verifyF32(*this, "source", source.getElementType())))
@@ -572,216 +624,4 @@ LogicalResult GatherOp::verify() {
                          << ", expected at least 1";
   return verifySlots(*this, "source", cast<MemRefType>(getSource().getType()),
                      "dest", getDest().getType(), /*moreRows=*/0, getWarps());
-}
-
-//===----------------------------------------------------------------------===//
-// Element by element
-//===----------------------------------------------------------------------===//
-
-FragmentType MapOp::getIterationType() {
-  for (Type type : getResultTypes())
-    return cast<FragmentType>(type);
-  if (getOver())
-    return dyn_cast<FragmentType>(*getOver());
-  for (Value input : getInputs())
-    if (!cast<FragmentType>(input.getType()).isRowLike())
-      return cast<FragmentType>(input.getType());
-  if (getInputs().empty())
-    return {};
-  return cast<FragmentType>(getInputs().front().getType());
-}
-
-/// Checks that the elements of `type` lie where those of `iteration` lie, or,
-/// if `broadcasts`, that it has one for each row.
-static LogicalResult verifyPlaces(Operation *op, const Twine &name,
-                                  FragmentType type, FragmentType iteration,
-                                  bool broadcasts) {
-  auto fits = [&] {
-    if (type.getWarps() != iteration.getWarps())
-      return false;
-    if (iteration.isRowLike())
-      return type.isRowLike() && type.getShape() == iteration.getShape();
-    // Every warp holds all rows of an rhs, but only its own of a row.
-    if (broadcasts && type.getRole() == Role::Row)
-      return iteration.getRole() != Role::Rhs &&
-             type.getRows() == iteration.getRows();
-    // Where an operand's elements lie depends on their width.
-    return type.getRole() == iteration.getRole() &&
-           type.getShape() == iteration.getShape() &&
-           (type.getRole() == Role::Accumulator ||
-            productDepth(type.getElementType()) ==
-                productDepth(iteration.getElementType()));
-  };
-  if (fits())
-    return success();
-  InFlightDiagnostic diag = op->emitOpError()
-                            << name << " is " << type << ", expected "
-                            << "the shape, role and warps of " << iteration;
-  if (broadcasts && !iteration.isRowLike() && iteration.getRole() != Role::Rhs)
-    diag << ", or a row of its rows and warps";
-  return diag;
-}
-
-LogicalResult MapOp::verify() {
-  if (getOver() && !isa<FragmentType>(*getOver()))
-    return emitOpError() << "'over' is " << *getOver()
-                         << ", expected a fragment";
-  FragmentType iteration = getIterationType();
-  if (!iteration)
-    return emitOpError() << "has no inputs, no results and no 'over', which "
-                            "give the elements that it iterates over";
-  if (getOver() &&
-      failed(verifyPlaces(*this, "'over'", cast<FragmentType>(*getOver()),
-                          iteration, /*broadcasts=*/false)))
-    return failure();
-  for (auto [index, type] : llvm::enumerate(getInputs().getTypes()))
-    if (failed(verifyPlaces(*this, "input " + Twine(index),
-                            cast<FragmentType>(type), iteration,
-                            /*broadcasts=*/true)))
-      return failure();
-  for (auto [index, type] : llvm::enumerate(getResultTypes()))
-    if (failed(verifyPlaces(*this, "result " + Twine(index),
-                            cast<FragmentType>(type), iteration,
-                            /*broadcasts=*/false)))
-      return failure();
-
-  Block &body = getBody().front();
-  auto yield = dyn_cast<YieldOp>(body.back());
-  if (!yield)
-    return emitOpError() << "has a region that does not end with nagpu.yield";
-  if (body.getNumArguments() != getNumOperands())
-    return emitOpError() << "has a region with " << body.getNumArguments()
-                         << " arguments, expected " << getNumOperands()
-                         << " (one per input)";
-  for (auto [index, argument, type] :
-       llvm::enumerate(body.getArgumentTypes(), getInputs().getTypes()))
-    if (Type element = cast<FragmentType>(type).getElementType();
-        argument != element)
-      return emitOpError() << "has a region whose argument " << index << " is "
-                           << argument << ", expected " << element
-                           << ", the element type of input " << index;
-  if (yield.getNumOperands() != getNumResults())
-    return yield.emitOpError()
-           << "has " << yield.getNumOperands() << " values, expected "
-           << getNumResults() << " (one per result of 'nagpu.map')";
-  for (auto [index, value, type] :
-       llvm::enumerate(yield.getOperandTypes(), getResultTypes()))
-    if (Type element = cast<FragmentType>(type).getElementType();
-        value != element)
-      return yield.emitOpError()
-             << "value " << index << " is " << value << ", expected " << element
-             << ", the element type of result " << index;
-  return success();
-}
-
-namespace {
-/// Which values in the region of a map are parts of a sum over four lanes.
-class PartialSums {
-public:
-  void add(Value value) { parts.insert(value); }
-  bool isPart(Value value) const { return parts.contains(value); }
-  /// Zero is a part of a sum, too.
-  bool fits(Value value) const {
-    return isPart(value) || matchPattern(value, m_AnyZeroFloat());
-  }
-  /// Whether the sum over the lanes of what `op` gives is what it gives for the
-  /// sums of its operands, some of which are parts.
-  bool isLinear(Operation *op) const;
-
-private:
-  llvm::SmallPtrSet<Value, 8> parts;
-};
-} // namespace
-
-bool PartialSums::isLinear(Operation *op) const {
-  return TypeSwitch<Operation *, bool>(op)
-      .Case<arith::AddFOp, arith::SubFOp>(
-          [&](auto sum) { return fits(sum.getLhs()) && fits(sum.getRhs()); })
-      .Case([](arith::NegFOp) { return true; })
-      .Case([&](arith::MulFOp product) {
-        return !isPart(product.getLhs()) || !isPart(product.getRhs());
-      })
-      .Case([&](arith::DivFOp quotient) { return !isPart(quotient.getRhs()); })
-      .Case([&](math::FmaOp fma) {
-        return fits(fma.getC()) && isPart(fma.getA()) != isPart(fma.getB());
-      })
-      .Case([&](arith::SelectOp select) {
-        return fits(select.getTrueValue()) && fits(select.getFalseValue());
-      })
-      .Default(false);
-}
-
-/// The first operation of the region that is not linear in parts of sums; adds
-/// those that are computed from parts to `partial`.
-static Operation *findNonLinear(Block &body, PartialSums &partial) {
-  for (Operation &op : body.without_terminator()) {
-    bool uses = op.walk([&](Operation *nested) {
-                    return llvm::any_of(nested->getOperands(),
-                                        [&](Value value) {
-                                          return partial.isPart(value);
-                                        })
-                               ? WalkResult::interrupt()
-                               : WalkResult::advance();
-                  }).wasInterrupted();
-    if (!uses)
-      continue;
-    if (!partial.isLinear(&op))
-      return &op;
-    partial.add(op.getResult(0));
-  }
-  return nullptr;
-}
-
-bool MapOp::isLinearIn(ArrayRef<bool> parts) {
-  Block &body = getBody().front();
-  PartialSums partial;
-  for (auto [argument, part] : llvm::zip_equal(body.getArguments(), parts))
-    if (part)
-      partial.add(argument);
-  return !findNonLinear(body, partial) &&
-         llvm::all_of(body.getTerminator()->getOperands(),
-                      [&](Value value) { return partial.fits(value); });
-}
-
-LogicalResult MapOp::verifyRegions() {
-  Block &body = getBody().front();
-  PartialSums partial;
-  for (auto [argument, input] :
-       llvm::zip_equal(body.getArguments(), getInputs()))
-    if (cast<FragmentType>(input.getType()).getRole() == Role::PartialRow)
-      partial.add(argument);
-  if (Operation *op = findNonLinear(body, partial))
-    return op->emitOpError() << "is not linear in the elements of role "
-                                "partial_row, whose value is the sum over "
-                                "four lanes";
-  auto yield = cast<YieldOp>(body.getTerminator());
-  for (auto [index, value, type] :
-       llvm::enumerate(yield.getValues(), getResultTypes())) {
-    Role role = cast<FragmentType>(type).getRole();
-    bool part = role == Role::PartialRow;
-    if (part ? !partial.fits(value) : partial.isPart(value))
-      return yield.emitOpError()
-             << "value " << index << (part ? " is not" : " is")
-             << " computed from elements of role partial_row, but result "
-             << index << " has role " << stringifyRole(role);
-  }
-  return success();
-}
-
-LogicalResult IndexOp::verify() {
-  int64_t dim = getDim();
-  if (dim != 0 && dim != 1)
-    return emitOpError() << "'dim' is " << dim
-                         << ", expected 0 (row) or 1 (column)";
-  FragmentType type = cast<MapOp>((*this)->getParentOp()).getIterationType();
-  if (dim == 0 || !type)
-    return success();
-  if (type.isRowLike())
-    return emitOpError() << "'dim' is 1, expected 0: " << type
-                         << " has no columns";
-  // nagpu.convert permutes them.
-  if (type.getRole() == Role::Lhs && productDepth(type.getElementType()) == 8)
-    return emitOpError() << "'dim' is 1, expected 0: the columns of " << type
-                         << " may be permuted";
-  return success();
 }

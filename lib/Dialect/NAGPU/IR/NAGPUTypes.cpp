@@ -93,9 +93,10 @@ LogicalResult FragmentType::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "fragment: warps is " << warps
                        << ", expected 1 to 32";
   bool rowLike = role == Role::Row || role == Role::PartialRow;
-  if (int64_t(shape.size()) != (rowLike ? 1 : 2))
+  bool vector = rowLike || role == Role::Column;
+  if (int64_t(shape.size()) != (vector ? 1 : 2))
     return emitError() << "fragment: a tile of role " << stringifyRole(role)
-                       << " has " << (rowLike ? 1 : 2) << " dimensions, got "
+                       << " has " << (vector ? 1 : 2) << " dimensions, got "
                        << shape.size();
   if (!elementType.isF32() && !elementType.isF16() && !elementType.isBF16() &&
       !elementType.isSignlessInteger(32) && !elementType.isSignlessInteger(1))
@@ -121,6 +122,8 @@ LogicalResult FragmentType::verify(function_ref<InFlightDiagnostic()> emitError,
   };
   if (role == Role::Rhs)
     return failure(failed(check(0, depth)) || failed(check(1, 8)));
+  if (role == Role::Column)
+    return check(0, 8);
   if (failed(check(0, 16 * warps)))
     return failure();
   if (rowLike)
@@ -140,6 +143,8 @@ int64_t FragmentType::getNumRegisters() const {
   case Role::Row:
   case Role::PartialRow:
     return getRowsPerWarp() / 8;
+  case Role::Column:
+    return columns / 4;
   }
   llvm_unreachable("unknown role");
 }

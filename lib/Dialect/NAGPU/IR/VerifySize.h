@@ -1,4 +1,4 @@
-//===- VerifySize.h - Sizes that operands share -----------------*- C++ -*-===//
+//===- VerifySize.h - Sizes that operations check ---------------*- C++ -*-===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,6 +21,11 @@ inline LogicalResult verifySize(Operation *op, StringRef name, int64_t dim,
   return op->emitOpError() << "'" << name << "' dimension " << dim << " ("
                            << what << ") is " << size << ", expected "
                            << expected << " as in '" << other << "'";
+}
+
+/// Columns of an `lhs` that one matrix instruction takes.
+inline int64_t productDepth(Type element) {
+  return element.getIntOrFloatBitWidth() == 16 ? 16 : 8;
 }
 
 } // namespace mlir::nagpu

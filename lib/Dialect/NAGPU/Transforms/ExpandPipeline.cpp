@@ -160,7 +160,7 @@ void PipelineExpander::buildCopies(Value iv, Value slot) {
 /// Whether the operation does the same behind the copies of the prologue: it
 /// has no effects, or reads shared tiles only.
 static bool canSink(Operation *op) {
-  return isa<LdMatrixOp, FmaOp>(op) || isMemoryEffectFree(op);
+  return isa<LdMatrixOp, LdVectorOp, FmaOp>(op) || isMemoryEffectFree(op);
 }
 
 /// Adds to `users` what is computed before `loop`, in its block, from the

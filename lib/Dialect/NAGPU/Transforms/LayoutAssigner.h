@@ -51,20 +51,33 @@ private:
   LogicalResult convertIf(scf::IfOp branch);
   LogicalResult convertYield(Operation *yield, TypeRange types);
   LogicalResult convertLoad(na::TileLoadOp op);
+  LogicalResult convertLoadChoice(scf::IfOp branch);
+  SharedType getTileType(na::TileLoadOp op);
+  Value buildTile(SharedType type);
+  Value buildCopy(na::TileLoadOp op, Value slot);
   LogicalResult convertStore(na::TileStoreOp op);
   LogicalResult convertFill(linalg::FillOp op);
   LogicalResult convertContract(linalg::ContractOp op);
-  LogicalResult convertGeneric(linalg::GenericOp op);
-  LogicalResult convertElementwise(linalg::GenericOp op);
-  LogicalResult convertReduction(linalg::GenericOp op);
   void convertScalar(Operation &op);
   Value buildProduct(Value lhs, Value rhs, Value acc, bool transposed);
   Value getLhsSlice(Value tile, int64_t column, int64_t depth);
-  SmallVector<Value> cloneBody(linalg::GenericOp op, ValueRange args,
-                               ImplicitLocOpBuilder &b);
+  int64_t countRegisters(scf::ForOp loop, ValueRange inits);
   /// The fragment for a tensor that `op` computes; null, after an error, if
   /// there is none.
   FragmentType getFragmentType(Operation *op, RankedTensorType type);
+
+  // ElementFragments.cpp
+  LogicalResult convertGeneric(linalg::GenericOp op);
+  LogicalResult convertElementwise(linalg::GenericOp op);
+  LogicalResult convertReduction(linalg::GenericOp op);
+  SmallVector<Value> cloneBody(linalg::GenericOp op, ValueRange args,
+                               ImplicitLocOpBuilder &b);
+  /// A loaded or computed vector of a value for each row, or each column; null
+  /// if there is none.
+  Value vectorFragment(Value tensor, Role role);
+  /// Whether a vector is used for rows or for columns of tiles.
+  static Role getVectorRole(Value vector);
+  static Role getVectorRole(AffineMap map);
 
   // Warpgroups.cpp
   LogicalResult convertWarpgroups(scf::ForallOp loop);
@@ -77,6 +90,7 @@ private:
   LogicalResult convertWindows(na::TileWindowsOp op);
   LogicalResult convertMask(na::TileMaskOp op);
   LogicalResult convertBias(na::TileBiasOp op);
+  Value buildFlatBias(na::TileBiasOp op, Value scores);
   LogicalResult convertScatter(na::TileScatterOp op);
   LogicalResult convertGather(na::TileGatherOp op);
   Value buildScratch(int64_t rows, ArrayRef<int64_t> keyBox, Type elementType);
@@ -90,6 +104,8 @@ private:
     return llvm::map_to_vector(values, [&](Value v) { return scalar(v); });
   }
   Value fragment(Value tensor) { return fragments.lookup(tensor); }
+  /// Whether the value is there before all loops over tiles.
+  bool isOutsideLoops(Value tile);
   /// Columns of tiles are multiples of the depth of a 16-bit product, and all
   /// alike: channels are rows of one product and columns of the next one.
   static int64_t padColumns(int64_t columns) {
@@ -117,7 +133,11 @@ private:
     int64_t size;
   };
   DenseMap<Value, SmallVector<WindowBounds>> windowRanges;
+  /// Operands, and vectors of rows, in registers over the loops.
   DenseMap<Value, SmallVector<Value>> resident;
+  /// Registers a thread that the outermost loop needs, and those of `resident`
+  /// and `windowRanges`.
+  int64_t carriedRegisters = 0, keptRegisters = 0;
 };
 
 /// The digits of `lane` (i32), row-major in `box`.

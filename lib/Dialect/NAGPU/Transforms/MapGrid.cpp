@@ -35,9 +35,10 @@ static bool isTileOp(Operation *op) {
   return op->getName().getStringRef().starts_with("na.tile.");
 }
 
-/// Queries of the tile that an iteration computes; 0 if it stores none.
-static int64_t getQueries(scf::ForallOp loop) {
-  int64_t queries = 0;
+/// Rows (queries, or keys of a gradient) of the tile that an iteration
+/// computes; 0 if it stores none.
+static int64_t getRows(scf::ForallOp loop) {
+  int64_t rows = 0;
   loop.walk([&](Operation *op) {
     ArrayRef<int64_t> box;
     if (auto store = dyn_cast<mlir::na::TileStoreOp>(op))
@@ -45,9 +46,9 @@ static int64_t getQueries(scf::ForallOp loop) {
     else if (auto scatter = dyn_cast<mlir::na::TileScatterOp>(op))
       box = scatter.getQueryBox();
     if (!box.empty())
-      queries = std::max<int64_t>(queries, llvm::product_of(box));
+      rows = std::max<int64_t>(rows, llvm::product_of(box));
   });
-  return queries;
+  return rows;
 }
 
 /// Warps of a CTA whose warpgroups are the iterations of `loop`: theirs, and
@@ -61,31 +62,30 @@ static FailureOr<int64_t> getWarpsOfWarpgroups(scf::ForallOp loop) {
     return loop.emitError("nagpu-map-grid: expected a loop over 1 to ")
            << maxWarpgroups - 1 << " warpgroups, from 0 in steps of 1, "
            << "without results";
-  int64_t queries = getQueries(loop);
-  if (queries != warpgroupRows)
+  int64_t rows = getRows(loop);
+  if (rows != warpgroupRows)
     return loop.emitError("nagpu-map-grid: a warpgroup has ")
-           << queries << " queries, expected " << warpgroupRows;
+           << rows << " rows, expected " << warpgroupRows;
   return warpgroupWarps * (1 + *groups);
 }
 
 static FailureOr<int64_t> getWarps(scf::ForallOp loop) {
   if (scf::ForallOp warpgroups = findWarpgroupLoop(*loop.getBody()))
     return getWarpsOfWarpgroups(warpgroups);
-  int64_t queries = getQueries(loop);
+  int64_t rows = getRows(loop);
   int64_t warps = 0;
   if (auto schedule =
           loop->getAttrOfType<mlir::na::ScheduleAttr>("na.schedule"))
     warps = schedule.getWarps();
   if (warps == 0) {
-    warps = std::clamp<int64_t>(queries / blockRows, 1, defaultWarps);
-    while (warps > 1 && queries % (blockRows * warps) != 0)
+    warps = std::clamp<int64_t>(rows / blockRows, 1, defaultWarps);
+    while (warps > 1 && rows % (blockRows * warps) != 0)
       --warps;
   }
-  if (queries == 0 || queries % (blockRows * warps) != 0)
-    return loop.emitError("nagpu-map-grid: query tile has ")
-           << queries << " queries, expected a multiple of "
-           << blockRows * warps << " (" << blockRows << " for each of " << warps
-           << " warps)";
+  if (rows == 0 || rows % (blockRows * warps) != 0)
+    return loop.emitError("nagpu-map-grid: the tile of a CTA has ")
+           << rows << " rows, expected a multiple of " << blockRows * warps
+           << " (" << blockRows << " for each of " << warps << " warps)";
   return warps;
 }
 

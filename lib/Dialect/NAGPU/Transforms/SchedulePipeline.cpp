@@ -72,6 +72,9 @@ struct SchedulePipeline
       if (depth == 0)
         depth = defaultStages;
       launch.walk([&](scf::ForOp loop) {
+        // Roles have pipelines of their own.
+        if (RolesOp::getEnclosing(loop))
+          return;
         auto copies = loop.getBody()->getOps<AsyncCopyOp>();
         if (!copies.empty() && llvm::all_of(copies, [&](AsyncCopyOp copy) {
               SetVector<Operation *> slice;

@@ -14,12 +14,14 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace mlir::nagpu {
 #define GEN_PASS_DEF_NAGPUSPECIALIZEWARPS
@@ -34,17 +36,35 @@ static constexpr int64_t maxStages = 64;
 /// Conditions that one word of a mailbox holds.
 static constexpr unsigned conditionBits = 32;
 static constexpr int64_t mailboxWords = 4;
+static constexpr int64_t maxProducers = 4;
+static constexpr int64_t warpSize = 32;
 
 namespace {
 
+/// A copy, and what the TMA has to know of its tensor.
+struct Source {
+  AsyncCopyOp copy;
+  Value map;
+  /// Empty without dilation.
+  SmallVector<Value> strides;
+};
+
 /// A tile that is copied, waited for and read.
 struct Load {
-  AsyncCopyOp copy;
+  Source source;
+  /// Where the tile is copied from one of two tensors: the branch, and the
+  /// other copy, that of its `else`.
+  scf::IfOp choice;
+  Source other;
   AsyncCommitOp commit;
   AsyncWaitOp wait;
-  Value map, ring, full, free;
+  Value ring, full, free;
 
-  SharedType getType() { return cast<SharedType>(copy.getDest().getType()); }
+  Value getTile() { return source.copy.getDest(); }
+  SharedType getType() { return cast<SharedType>(getTile().getType()); }
+  /// Whether the lanes of the producer copy it, a number for each token,
+  /// instead of the TMA.
+  bool isVector() { return source.copy.isVector(); }
 };
 
 /// The slot of the rings in an iteration.
@@ -62,15 +82,21 @@ public:
 
 private:
   LogicalResult collect();
-  LogicalResult checkCopy(Load &load);
+  LogicalResult checkCopy(AsyncCopyOp copy);
+  LogicalResult collectLoad(AsyncCopyOp copy, Load &load);
   LogicalResult collectMessages();
   RolesOp buildRoles();
-  void buildMap(Load &load);
+  ::na::schedule::WarpgroupBudgets getBudgets(int64_t sharedBytes);
+  void buildMap(Source &source);
+  void buildMaps(Load &load);
   Value buildRing(Load &load, int64_t slots);
   Value buildBarrier(int64_t slots, int64_t arrivals);
-  void buildQueryProducer(Load &load);
-  void buildKeyProducer(Load &load, bool posts);
-  void buildCopy(Load &load, IRMapping &mapping, Slot slot);
+  void buildRowProducer();
+  void buildLoopProducer(ArrayRef<Load *> loads, bool posts);
+  Value buildVectorCopy(Load &load, IRMapping &mapping, Slot slot);
+  void buildCopies(ArrayRef<Load *> loads, IRMapping &mapping, Slot slot);
+  SmallVector<Value> buildCoordinates(Source &source, IRMapping &mapping);
+  void buildTmaLoad(Load &load, IRMapping &mapping, Slot slot);
   void buildPosts(MutableArrayRef<IRMapping> mappings, Slot slot);
   Value clone(Value value, IRMapping &mapping, Operation *beforeLoop);
   LogicalResult convertConsumers();
@@ -84,16 +110,21 @@ private:
 
   gpu::LaunchOp launch;
   scf::ForallOp groups;
-  int64_t stages, numGroups = 0;
+  int64_t stages, numGroups = 0, producers = 0;
+  /// Rows and columns of the last tile of the loop.
+  int64_t keys = 0, values = 0;
   IRRewriter rewriter;
   ImplicitLocOpBuilder b;
   RolesOp roles;
-  /// The loop over keys, what is loaded in it, in order, and before it.
+  /// The loop over tiles of columns (keys, or the queries of a gradient), what
+  /// is loaded in it, in order, and what is loaded for the rows before it.
   scf::ForOp loop;
-  SmallVector<Load> loopLoads, queryLoads;
+  SmallVector<Load> loopLoads, rowLoads;
   /// What the loop computes from its induction variable for the consumers:
   /// conditions, which share a word, and positions.
   SetVector<Value> conditions, positions;
+  /// The branches that choose what is copied.
+  DenseSet<Operation *> choices;
   Value mailbox;
 };
 
@@ -109,37 +140,79 @@ Value WarpSpecializer::toI32(Value value) {
 // What there is
 //===----------------------------------------------------------------------===//
 
-LogicalResult WarpSpecializer::checkCopy(Load &load) {
-  AsyncCopyOp copy = load.copy;
+/// The branch that does nothing but choose between two copies into one tile,
+/// of which `copy` is one; null if there is none. `other` is that of its
+/// `else`.
+static scf::IfOp getChoice(AsyncCopyOp copy, AsyncCopyOp &other) {
+  auto branch = dyn_cast<scf::IfOp>(copy->getParentOp());
+  if (!branch || branch.getNumResults() != 1 || !branch.elseBlock())
+    return {};
+  auto getOnlyCopy = [&](Block *block) -> AsyncCopyOp {
+    for (Operation &op : block->without_terminator())
+      if (!isMemoryEffectFree(&op) && !isa<AsyncCopyOp>(op))
+        return {};
+    auto only =
+        block->getTerminator()->getOperand(0).getDefiningOp<AsyncCopyOp>();
+    if (!only || !only.getToken().hasOneUse() ||
+        !llvm::hasSingleElement(block->getOps<AsyncCopyOp>()) ||
+        only.getDest() != copy.getDest())
+      return {};
+    return only;
+  };
+  other = getOnlyCopy(branch.elseBlock());
+  return getOnlyCopy(branch.thenBlock()) && other ? branch : scf::IfOp();
+}
+
+/// Finds what belongs to a copy, or to that of a `then` to the choice.
+LogicalResult WarpSpecializer::collectLoad(AsyncCopyOp copy, Load &load) {
+  load.source.copy = copy;
+  load.choice = getChoice(copy, load.other.copy);
+  Operation *first = copy;
+  if (load.choice) {
+    first = load.choice;
+    choices.insert(first);
+  }
   auto isOwn = [&] {
-    if (!copy.getToken().hasOneUse())
+    if (!first->getResult(0).hasOneUse())
       return false;
-    load.commit = dyn_cast<AsyncCommitOp>(*copy.getToken().user_begin());
+    load.commit = dyn_cast<AsyncCommitOp>(*first->user_begin());
     if (!load.commit || load.commit->getNumOperands() != 1 ||
         !load.commit.getGroup().hasOneUse())
       return false;
     load.wait = dyn_cast<AsyncWaitOp>(*load.commit.getGroup().user_begin());
     return load.wait && load.wait.getTiles().size() == 1 &&
            load.wait.getTiles().front() == copy.getDest() &&
-           load.wait->getBlock() == copy->getBlock() &&
+           load.wait->getBlock() == first->getBlock() &&
            copy.getDest().getDefiningOp<AllocOp>();
   };
   if (!isOwn())
     return copy.emitError("nagpu-specialize-warps: expected a copy into its "
                           "own tile, with a group and a wait of its own");
-  if (!load.getType().isTma())
+  return failure(failed(checkCopy(copy)) ||
+                 (load.choice && failed(checkCopy(load.other.copy))));
+}
+
+LogicalResult WarpSpecializer::checkCopy(AsyncCopyOp copy) {
+  if (!cast<SharedType>(copy.getDest().getType()).isTma() && !copy.isVector())
     return copy.emitError("nagpu-specialize-warps: the tile does not lie in "
                           "panels of the TMA");
-  if (llvm::any_of(copy.getDilation(), [](int64_t d) { return d != 1; }))
-    return copy.emitError("nagpu-specialize-warps: a copy with dilation");
+  auto source = cast<MemRefType>(copy.getSource().getType());
+  for (auto [axis, dilation] : llvm::enumerate(copy.getDilation()))
+    if (!copy.isVector() && dilation != 1 && source.isDynamicDim(axis + 1))
+      return copy.emitError("nagpu-specialize-warps: a copy with dilation ")
+             << dilation << " on axis " << axis << ", whose length is dynamic";
   if (!copy.getSource().getParentRegion()->isProperAncestor(&launch.getBody()))
     return copy.emitError("nagpu-specialize-warps: the tensor is not known "
                           "where the kernel is launched");
   return success();
 }
 
-static bool isLeftOperand(Value tile) {
+/// Whether a tile is one of rows, by those who read it: products have rows on
+/// the left.
+static bool isOfRows(Value tile) {
   return llvm::any_of(tile.getUsers(), [&](Operation *user) {
+    if (auto vector = dyn_cast<LdVectorOp>(user))
+      return cast<FragmentType>(vector.getType()).isRowLike();
     auto product = dyn_cast<WgmmaOp>(user);
     return product && product.getLhs() == tile;
   });
@@ -155,12 +228,14 @@ LogicalResult WarpSpecializer::collect() {
                             "known number of warpgroups, from 0 in steps of 1");
   numGroups = *number;
   WalkResult result = groups.getBody()->walk([&](AsyncCopyOp copy) {
+    AsyncCopyOp other;
+    if (getChoice(copy, other) && copy == other)
+      return WalkResult::advance(); // Comes with the first.
     Load load;
-    load.copy = copy;
-    if (failed(checkCopy(load)))
+    if (failed(collectLoad(copy, load)))
       return WalkResult::interrupt();
-    if (isLeftOperand(load.wait.getResult(0))) {
-      queryLoads.push_back(load);
+    if (isOfRows(load.wait.getResult(0))) {
+      rowLoads.push_back(load);
       return WalkResult::advance();
     }
     loopLoads.push_back(load);
@@ -168,25 +243,33 @@ LogicalResult WarpSpecializer::collect() {
     if (loopLoads.size() == 1)
       loop = parent;
     if (loop != parent || (loop && loop->getBlock() != groups.getBody())) {
-      copy.emitError("nagpu-specialize-warps: expected one loop over keys");
+      copy.emitError("nagpu-specialize-warps: expected one loop over tiles");
       return WalkResult::interrupt();
     }
     return WalkResult::advance();
   });
   if (result.wasInterrupted())
     return failure();
-  // A producer warp each.
-  if (queryLoads.size() != 1 || loopLoads.empty() || loopLoads.size() > 3 ||
-      queryLoads.front().copy->getBlock() != groups.getBody())
-    return groups.emitError("nagpu-specialize-warps: expected one tile of "
-                            "queries, before the loop over keys, and one to "
-                            "three tiles in that, got ")
-           << queryLoads.size() << " and " << loopLoads.size();
-  int64_t keys = 0, values = 0;
-  for (Load &load : loopLoads) {
-    keys = load.getType().getRows();
-    values = load.getType().getColumns();
-  }
+  // A producer warp for the rows, one for all vectors of the loop, and one for
+  // each of its other tiles.
+  auto isVector = [](Load &load) { return load.isVector(); };
+  int64_t tiles = llvm::count_if(loopLoads, std::not_fn(isVector));
+  producers = 1 + tiles + llvm::any_of(loopLoads, isVector);
+  if (llvm::all_of(rowLoads, isVector) || tiles == 0 ||
+      loopLoads.front().isVector() || producers > maxProducers ||
+      llvm::any_of(rowLoads, [&](Load &load) {
+        return load.choice || load.wait->getBlock() != groups.getBody();
+      }))
+    return groups.emitError("nagpu-specialize-warps: expected tiles of rows "
+                            "before the loop over tiles, and one to three "
+                            "tiles in that, of which the first is of "
+                            "channels, got ")
+           << rowLoads.size() << " and " << loopLoads.size();
+  for (Load &load : loopLoads)
+    if (!load.isVector()) {
+      keys = load.getType().getRows();
+      values = load.getType().getColumns();
+    }
   int64_t needed = ::na::schedule::countProductRegisters(keys, values);
   int64_t start = ::na::schedule::countStartRegisters(numGroups);
   if (needed > start)
@@ -228,6 +311,8 @@ LogicalResult WarpSpecializer::collectMessages() {
   };
   auto collect = [&](Operation *op) -> WalkResult {
     // The producers read what copies need.
+    if (choices.contains(op))
+      return WalkResult::skip();
     if (isa<AsyncCopyOp>(op) ||
         (op->getBlock() == loop.getBody() && isBookkeeping(op)))
       return WalkResult::advance();
@@ -237,7 +322,7 @@ LogicalResult WarpSpecializer::collectMessages() {
     return WalkResult::advance();
   };
   for (Operation &op : *loop.getBody())
-    if (op.walk(collect).wasInterrupted())
+    if (op.walk<WalkOrder::PreOrder>(collect).wasInterrupted())
       return failure();
   int64_t words = positions.size() + (conditions.empty() ? 0 : 1);
   if (words > mailboxWords || conditions.size() > conditionBits)
@@ -252,18 +337,39 @@ LogicalResult WarpSpecializer::collectMessages() {
 // Producers
 //===----------------------------------------------------------------------===//
 
-void WarpSpecializer::buildMap(Load &load) {
+void WarpSpecializer::buildMap(Source &source) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(launch);
   SmallVector<int64_t> box = {1};
-  llvm::append_range(box, load.copy.getBox());
-  SharedType type = load.getType();
+  llvm::append_range(box, source.copy.getBox());
+  auto type = cast<SharedType>(source.copy.getDest().getType());
   box.push_back(type.getPanelColumns());
-  load.map = TensorMapOp::create(b,
-                                 TensorMapType::get(b.getContext(), box,
-                                                    type.getElementType(),
-                                                    type.getSwizzle()),
-                                 load.copy.getSource());
+  Value tensor = source.copy.getSource();
+  ArrayRef<int64_t> dilation = source.copy.getDilation();
+  bool dilated = llvm::any_of(dilation, [](int64_t d) { return d != 1; });
+  source.map = TensorMapOp::create(
+      b,
+      TensorMapType::get(b.getContext(), box, type.getElementType(),
+                         type.getSwizzle()),
+      tensor, dilated ? b.getDenseI64ArrayAttr(dilation) : DenseI64ArrayAttr());
+  if (!dilated)
+    return;
+  auto [strides, offset] =
+      cast<MemRefType>(tensor.getType()).getStridesAndOffset();
+  if (llvm::none_of(strides, ShapedType::isDynamic)) {
+    for (int64_t stride : strides)
+      source.strides.push_back(constant(stride));
+    return;
+  }
+  llvm::append_range(
+      source.strides,
+      memref::ExtractStridedMetadataOp::create(b, tensor).getStrides());
+}
+
+void WarpSpecializer::buildMaps(Load &load) {
+  buildMap(load.source);
+  if (load.choice)
+    buildMap(load.other);
 }
 
 Value WarpSpecializer::buildRing(Load &load, int64_t slots) {
@@ -282,23 +388,53 @@ Value WarpSpecializer::buildBarrier(int64_t slots, int64_t arrivals) {
                                 arrivals, IntegerAttr());
 }
 
+/// Attention has one product for scores in its loop, gradients have two.
+::na::schedule::WarpgroupBudgets
+WarpSpecializer::getBudgets(int64_t sharedBytes) {
+  int64_t carried = 0, scores = 0, products = 0;
+  groups.walk([&](WgmmaOp product) {
+    if (product.getAcc()) {
+      carried += product.getType().getNumRegisters();
+      return;
+    }
+    scores += product.getType().getNumRegisters();
+    ++products;
+  });
+  if (products < 2)
+    return ::na::schedule::getWarpgroupBudgets(numGroups, keys, values,
+                                               sharedBytes);
+  return ::na::schedule::getWarpgroupBudgets(
+      numGroups, ::na::schedule::countGradientRegisters(carried, scores),
+      ::na::schedule::countProductRegisters(keys, values), sharedBytes,
+      /*wide=*/false);
+}
+
 RolesOp WarpSpecializer::buildRoles() {
   b.setInsertionPoint(groups);
   b.setLoc(groups.getLoc());
   // Every warp of a consumer arrives for itself.
   int64_t consumers = numGroups * warpgroupWarps;
-  for (Load &load : queryLoads) {
-    buildMap(load);
+  int64_t arrivals = 0, lanes = 0;
+  for (Load &load : rowLoads) {
+    if (load.isVector())
+      lanes = warpSize;
+    else
+      ++arrivals;
+  }
+  Value rowsFull = buildBarrier(numGroups, arrivals + lanes);
+  for (Load &load : rowLoads) {
     load.ring = buildRing(load, numGroups);
-    load.full = buildBarrier(numGroups, 1);
+    load.full = rowsFull;
   }
   for (Load &load : loopLoads) {
-    buildMap(load);
     load.ring = buildRing(load, stages);
-    load.full = buildBarrier(stages, 1);
+    load.full = buildBarrier(stages, load.isVector() ? warpSize : 1);
     if (loop)
       load.free = buildBarrier(stages, consumers);
   }
+  for (Load &load : llvm::concat<Load>(rowLoads, loopLoads))
+    if (!load.isVector())
+      buildMaps(load);
   int64_t words = positions.size() + (conditions.empty() ? 0 : 1);
   // Words may be read until the slot of the tile is filled a second time.
   if (words)
@@ -311,13 +447,11 @@ RolesOp WarpSpecializer::buildRoles() {
       bytes += cast<SharedType>(load.ring.getType()).getBytes();
     return bytes;
   };
-  int64_t sharedBytes = countBytes(queryLoads) + countBytes(loopLoads) +
+  int64_t sharedBytes = countBytes(rowLoads) + countBytes(loopLoads) +
                         ::na::schedule::bookkeepingBytes;
-  auto budgets = ::na::schedule::getWarpgroupBudgets(
-      numGroups, loopLoads.front().getType().getRows(),
-      loopLoads.back().getType().getColumns(), sharedBytes);
+  auto budgets = getBudgets(sharedBytes);
   auto op = RolesOp::create(b, budgets.producer, budgets.consumer, numGroups,
-                            queryLoads.size() + loopLoads.size());
+                            producers);
   for (Region &region : op.getProducers())
     region.emplaceBlock();
   return op;
@@ -341,29 +475,101 @@ Value WarpSpecializer::clone(Value value, IRMapping &mapping,
   return cloned->getResult(cast<OpResult>(value).getResultNumber());
 }
 
-void WarpSpecializer::buildCopy(Load &load, IRMapping &mapping, Slot slot) {
+/// The coordinates of a box, as the tensor map has them.
+SmallVector<Value> WarpSpecializer::buildCoordinates(Source &source,
+                                                     IRMapping &mapping) {
+  AsyncCopyOp copy = source.copy;
   Operation *before =
       dyn_cast<scf::ForOp>(b.getInsertionBlock()->getParentOp());
-  SmallVector<Value> at = {clone(load.copy.getBatch(), mapping, before)};
-  for (Value position : load.copy.getAt())
-    at.push_back(clone(position, mapping, before));
-  int64_t channels =
-      cast<MemRefType>(load.copy.getSource().getType()).getShape().back();
-  Value head = clone(load.copy.getHead(), mapping, before);
-  at.push_back(arith::MulIOp::create(b, head, constant(channels)));
+  SmallVector<Value> at = {clone(copy.getBatch(), mapping, before)};
+  auto type = cast<MemRefType>(copy.getSource().getType());
+  Value head = clone(copy.getHead(), mapping, before);
+  Value channel =
+      arith::MulIOp::create(b, head, constant(type.getShape().back()));
+  for (auto [axis, token] : llvm::enumerate(copy.getAt())) {
+    Value place = clone(token, mapping, before);
+    if (int64_t dilation = copy.getDilation()[axis]; dilation != 1) {
+      int64_t length = type.getDimSize(axis + 1);
+      int64_t padding = llvm::alignTo(length, dilation) - length;
+      Value padded = arith::AddIOp::create(b, place, constant(padding));
+      place = arith::DivUIOp::create(b, padded, constant(dilation));
+      Value residue = arith::RemUIOp::create(b, padded, constant(dilation));
+      residue = arith::MulIOp::create(b, residue, source.strides[axis + 1]);
+      channel = arith::AddIOp::create(b, channel, residue);
+    }
+    at.push_back(place);
+  }
+  at.push_back(channel);
+  return at;
+}
+
+void WarpSpecializer::buildTmaLoad(Load &load, IRMapping &mapping, Slot slot) {
+  // All in front of the branch, because both of its sides share some of it.
+  SmallVector<Value> at = buildCoordinates(load.source, mapping), otherAt;
+  Value condition;
+  if (load.choice) {
+    otherAt = buildCoordinates(load.other, mapping);
+    condition =
+        clone(load.choice.getCondition(), mapping,
+              dyn_cast<scf::ForOp>(b.getInsertionBlock()->getParentOp()));
+  }
   SharedType type = load.getType();
   int64_t bytes = type.getSlotType().getBytes();
   MBarrierExpectTxOp::create(b, load.full, slot.index, bytes);
   Value tile = SlotOp::create(b, type, load.ring, slot.index);
-  TmaLoadOp::create(b, load.map, at, tile, load.full, slot.index);
+  auto copy = [&](Source &source, ValueRange at) {
+    TmaLoadOp::create(b, source.map, at, tile, load.full, slot.index);
+  };
+  if (!load.choice)
+    return copy(load.source, at);
+  auto branch = scf::IfOp::create(b, condition, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  copy(load.source, at);
+  b.setInsertionPointToStart(branch.elseBlock());
+  copy(load.other, otherAt);
 }
 
-void WarpSpecializer::buildQueryProducer(Load &load) {
+/// The lanes' copies of a vector; returns their token.
+Value WarpSpecializer::buildVectorCopy(Load &load, IRMapping &mapping,
+                                       Slot slot) {
+  Operation *before =
+      dyn_cast<scf::ForOp>(b.getInsertionBlock()->getParentOp());
+  AsyncCopyOp copy = load.source.copy;
+  Value batch = clone(copy.getBatch(), mapping, before);
+  Value head = clone(copy.getHead(), mapping, before);
+  auto at = llvm::map_to_vector(copy.getAt(), [&](Value position) {
+    return clone(position, mapping, before);
+  });
+  Value tile = SlotOp::create(b, load.getType(), load.ring, slot.index);
+  return AsyncCopyOp::create(b, copy.getSource(), batch, head, at, tile,
+                             copy.getBox(), copy.getDilation(), /*warps=*/1);
+}
+
+void WarpSpecializer::buildCopies(ArrayRef<Load *> loads, IRMapping &mapping,
+                                  Slot slot) {
+  llvm::MapVector<Value, SmallVector<Value>> tokens;
+  for (Load *load : loads) {
+    if (load->isVector())
+      tokens[load->full].push_back(buildVectorCopy(*load, mapping, slot));
+    else
+      buildTmaLoad(*load, mapping, slot);
+  }
+  for (auto &[barrier, copies] : tokens)
+    MBarrierArriveCopiesOp::create(b, barrier, slot.index, copies);
+}
+
+void WarpSpecializer::buildRowProducer() {
+  SmallVector<Load *> loads;
+  for (bool vectors : {false, true})
+    for (Load &load : rowLoads)
+      if (load.isVector() == vectors)
+        loads.push_back(&load);
   for (int64_t group = 0; group < numGroups; ++group) {
     IRMapping mapping;
     Value index = constant(group);
     mapping.map(groups.getInductionVar(0), index);
-    buildCopy(load, mapping, {index, Value()});
+    buildCopies(loads, mapping, {index, Value()});
   }
 }
 
@@ -401,12 +607,12 @@ void WarpSpecializer::buildPosts(MutableArrayRef<IRMapping> mappings,
   }
 }
 
-void WarpSpecializer::buildKeyProducer(Load &load, bool posts) {
+void WarpSpecializer::buildLoopProducer(ArrayRef<Load *> loads, bool posts) {
   SmallVector<IRMapping> mappings(numGroups);
   for (auto [group, mapping] : llvm::enumerate(mappings))
     mapping.map(groups.getInductionVar(0), constant(group));
   if (!loop)
-    return buildCopy(load, mappings[0], {constant(0), Value()});
+    return buildCopies(loads, mappings[0], {constant(0), Value()});
   auto bound = [&](Value value) { return clone(value, mappings[0], nullptr); };
   // A producer finds all slots free: the phase before the first has ended.
   Value free = arith::ConstantOp::create(b, b.getI32IntegerAttr(1));
@@ -419,13 +625,14 @@ void WarpSpecializer::buildKeyProducer(Load &load, bool posts) {
   for (IRMapping &mapping : mappings)
     mapping.map(loop.getInductionVar(), iv);
   Slot slot{copies.getRegionIterArg(0), copies.getRegionIterArg(1)};
-  MBarrierWaitOp::create(b, load.free, slot.index, slot.parity);
+  for (Load *load : loads)
+    MBarrierWaitOp::create(b, load->free, slot.index, slot.parity);
   if (posts) {
     Value one = arith::ConstantOp::create(b, b.getI32IntegerAttr(1));
     Value phase = arith::XOrIOp::create(b, slot.parity, one);
     buildPosts(mappings, {slot.index, phase});
   }
-  buildCopy(load, mappings[0], slot);
+  buildCopies(loads, mappings[0], slot);
   auto next = AdvanceOp::create(b, slot.index, slot.parity, stages);
   scf::YieldOp::create(b, next.getResults());
 }
@@ -433,6 +640,19 @@ void WarpSpecializer::buildKeyProducer(Load &load, bool posts) {
 //===----------------------------------------------------------------------===//
 // Consumers
 //===----------------------------------------------------------------------===//
+
+/// The last wait for products behind the reads of a vector, where all threads
+/// of a warp have read it.
+static Operation *findLastReaderOfVector(Value tile) {
+  Operation *last = nullptr;
+  for (Operation *user : tile.getUsers())
+    for (Operation *op = user; op; op = op->getNextNode())
+      if (isa<WgmmaWaitOp>(op) &&
+          (!last || last->getBlock() != op->getBlock() ||
+           last->isBeforeInBlock(op)))
+        last = op;
+  return last;
+}
 
 /// The wait that gives back the last product that reads the tile.
 static Operation *findLastReader(Value tile) {
@@ -470,17 +690,22 @@ LogicalResult WarpSpecializer::receive(Load &load, Slot slot, bool waited) {
   Value tile = SlotOp::create(b, load.getType(), load.ring, slot.index);
   rewriter.replaceAllUsesWith(load.wait.getResult(0), tile);
   if (load.free) {
-    Operation *last = findLastReader(tile);
+    Operation *last =
+        load.isVector() ? findLastReaderOfVector(tile) : findLastReader(tile);
     if (!last || last->getBlock() != load.wait->getBlock())
-      return load.copy.emitError("nagpu-specialize-warps: expected only "
-                                 "nagpu.wgmma to read the tile, and a wait for "
-                                 "each beside it");
+      return load.source.copy.emitError(
+          "nagpu-specialize-warps: expected only "
+          "nagpu.wgmma to read the tile, and a wait for "
+          "each beside it");
     b.setInsertionPointAfter(last);
     MBarrierArriveOp::create(b, load.free, slot.index);
   }
-  Operation *alloc = load.copy.getDest().getDefiningOp();
-  for (Operation *op : {load.wait.getOperation(), load.commit.getOperation(),
-                        load.copy.getOperation(), alloc})
+  Operation *alloc = load.getTile().getDefiningOp();
+  Operation *copy = load.source.copy;
+  if (load.choice)
+    copy = load.choice;
+  for (Operation *op :
+       {load.wait.getOperation(), load.commit.getOperation(), copy, alloc})
     rewriter.eraseOp(op);
   return success();
 }
@@ -560,8 +785,9 @@ LogicalResult WarpSpecializer::convertConsumers() {
   rewriter.eraseOp(groups.getTerminator());
   groups.getInductionVar(0).replaceAllUsesWith(group);
   block->getOperations().splice(block->end(), body->getOperations());
-  for (Load &load : queryLoads)
-    if (failed(receive(load, {group, Value()}, /*waited=*/false)))
+  // One barrier is for all.
+  for (auto [i, load] : llvm::enumerate(rowLoads))
+    if (failed(receive(load, {group, Value()}, /*waited=*/i > 0)))
       return failure();
 
   if (!loop) {
@@ -593,7 +819,7 @@ LogicalResult WarpSpecializer::convertConsumers() {
 
   SetVector<scf::IfOp> branches;
   for (auto [i, load] : llvm::enumerate(loopLoads)) {
-    if (auto branch = dyn_cast<scf::IfOp>(load.copy->getParentOp()))
+    if (auto branch = dyn_cast<scf::IfOp>(load.wait->getParentOp()))
       branches.insert(branch);
     if (failed(receive(load, slot, /*waited=*/i == 0)))
       return failure();
@@ -617,13 +843,26 @@ LogicalResult WarpSpecializer::run() {
   if (failed(collect()))
     return failure();
   roles = buildRoles();
-  MutableArrayRef<Region> producers = roles.getProducers();
+  MutableArrayRef<Region> regions = roles.getProducers();
+  SmallVector<Load *> vectors;
+  auto enter = [&] {
+    b.setInsertionPointToEnd(&regions.front().front());
+    regions = regions.drop_front();
+  };
   for (auto [i, load] : llvm::enumerate(loopLoads)) {
-    b.setInsertionPointToEnd(&producers[i].front());
-    buildKeyProducer(load, /*posts=*/i == 0 && mailbox);
+    if (load.isVector()) {
+      vectors.push_back(&load);
+      continue;
+    }
+    enter();
+    buildLoopProducer(&load, /*posts=*/i == 0 && mailbox);
   }
-  b.setInsertionPointToEnd(&producers.back().front());
-  buildQueryProducer(queryLoads.front());
+  if (!vectors.empty()) {
+    enter();
+    buildLoopProducer(vectors, /*posts=*/false);
+  }
+  enter();
+  buildRowProducer();
   if (failed(convertConsumers()))
     return failure();
   rewriter.eraseOp(groups);
@@ -656,6 +895,7 @@ struct SpecializeWarps
         depth = schedule.getStages();
       if (depth == 0)
         depth = defaultStages;
+      splitChoices(groups);
       if (failed(WarpSpecializer(launch, groups, depth).run()))
         return signalPassFailure();
     }

@@ -36,6 +36,10 @@ inline scf::ForallOp findWarpgroupLoop(Block &block) {
   return {};
 }
 
+/// Gives every choice between two copies into one tile a branch of its own,
+/// which canonicalization may have made one with a neighbour.
+void splitChoices(scf::ForallOp groups);
+
 } // namespace mlir::nagpu
 
 #endif // NA_LIB_DIALECT_NAGPU_TRANSFORMS_WARPGROUPLOOP_H

@@ -52,9 +52,12 @@ LogicalResult LayoutAssigner::convertWindows(mlir::na::TileWindowsOp op) {
     return failure();
   SmallVector<Value> at = scalars(op.getAt()), sizes = scalars(op.getSizes());
   // Where a window ends follows from where it begins, unless it is causal: one
-  // register a row less over the loop.
-  ArrayRef<bool> causal = op.getWindow().getCausal();
-  SmallVector<FragmentType> types(causal.size() + llvm::count(causal, true),
+  // register a row less over the loop. The queries that see a key are not
+  // equally many for all keys.
+  bool inverse = op.getInverse();
+  auto needsEnd = llvm::map_to_vector(op.getWindow().getCausal(),
+                                      [&](bool c) { return c || inverse; });
+  SmallVector<FragmentType> types(needsEnd.size() + llvm::count(needsEnd, true),
                                   type);
   SmallVector<Value> bounds = buildMap(
       b, {}, types, {},
@@ -67,24 +70,27 @@ LogicalResult LayoutAssigner::convertWindows(mlir::na::TileWindowsOp op) {
           IndexValue first(b, b.getLoc(), at[axis], /*nonNegative=*/true);
           IndexValue digit(b, b.getLoc(), toIndex(b, digits[axis]),
                            /*nonNegative=*/true);
-          // Lanes beyond the class take its last query.
+          // Lanes beyond the class take its last one.
           IndexValue position = minV(first + digit, size - 1);
           position = IndexValue(b, b.getLoc(), position.getFoldResult(),
                                 /*nonNegative=*/true);
-          auto range = ::na::window::keyRange(op.getWindow().getAxis(axis),
-                                              size, position);
+          auto windowAxis = op.getWindow().getAxis(axis);
+          auto range =
+              inverse ? ::na::window::queryRange(windowAxis, size, position)
+                      : ::na::window::keyRange(windowAxis, size, position);
           bounds.push_back(toI32(b, range.begin.getValue()));
-          if (causal[axis])
+          if (needsEnd[axis])
             bounds.push_back(toI32(b, range.end.getValue()));
         }
         return bounds;
       });
+  keptRegisters += int64_t(bounds.size()) * type.getNumRegisters();
   ArrayRef<Value> rest = bounds;
   SmallVector<WindowBounds> &axes = windowRanges[op.getResult()];
-  for (auto [isCausal, size] :
-       llvm::zip_equal(causal, op.getWindow().getSize())) {
-    axes.push_back({rest.front(), isCausal ? rest[1] : Value(), size});
-    rest = rest.drop_front(isCausal ? 2 : 1);
+  for (auto [hasEnd, size] :
+       llvm::zip_equal(needsEnd, op.getWindow().getSize())) {
+    axes.push_back({rest.front(), hasEnd ? rest[1] : Value(), size});
+    rest = rest.drop_front(hasEnd ? 2 : 1);
   }
   return success();
 }
@@ -176,11 +182,81 @@ LogicalResult LayoutAssigner::convertMask(mlir::na::TileMaskOp op) {
   return success();
 }
 
+/// `scores` plus the bias by one number an element, or null if the table is not
+/// of such a kind. What is outside the table of the head is read somewhere in
+/// the whole table, and masked later.
+Value LayoutAssigner::buildFlatBias(mlir::na::TileBiasOp op, Value scores) {
+  Value table = scalar(op.getTable());
+  auto tableType = cast<MemRefType>(table.getType());
+  if (!tableType.hasStaticShape() || !tableType.getLayout().isIdentity() ||
+      !llvm::isInt<32>(tableType.getNumElements()))
+    return {};
+  ArrayRef<int64_t> shape = tableType.getShape();
+  SmallVector<ReassociationIndices> all = {
+      llvm::to_vector(llvm::seq<int64_t>(tableType.getRank()))};
+  Value entries = memref::CollapseShapeOp::create(b, table, all);
+  SmallVector<Value> queryAt = scalars(op.getQueryAt()),
+                     keyAt = scalars(op.getKeyAt());
+  Value head = scalar(op.getHead());
+  int64_t rank = op.getWindow().getRank();
+  SmallVector<int64_t> strides(rank, 1);
+  for (int64_t axis = rank - 1; axis > 0; --axis)
+    strides[axis - 1] = strides[axis] * shape[axis + 1];
+  auto add = [](ImplicitLocOpBuilder &b, Value sum, Value number,
+                int64_t factor) -> Value {
+    Value product = arith::MulIOp::create(b, number, constant(b, factor));
+    return arith::AddIOp::create(b, sum, product);
+  };
+  auto type = cast<FragmentType>(scores.getType());
+  auto rowType = FragmentType::get(b.getContext(), {type.getRows()},
+                                   b.getI32Type(), Role::Row, warps);
+  // Where the row's keys are, in the table. All of it in the map: arithmetic
+  // between maps would be words that a producer posts, of which there are few.
+  Value rows = buildMap(
+      b, {}, {rowType}, {},
+      [&](ImplicitLocOpBuilder &b, ValueRange) -> SmallVector<Value> {
+        SmallVector<Value> digits =
+            buildDigits(b, IndexOp::create(b, 0), op.getQueryBox());
+        int64_t middle = 0;
+        for (int64_t axis = 0; axis < rank; ++axis)
+          middle += (op.getWindow().getSize()[axis] - 1) * strides[axis];
+        Value place =
+            add(b, constant(b, middle), toI32(b, head), strides[0] * shape[1]);
+        for (int64_t axis = 0; axis < rank; ++axis) {
+          Value query =
+              arith::AddIOp::create(b, toI32(b, queryAt[axis]), digits[axis]);
+          Value offset = arith::SubIOp::create(b, toI32(b, keyAt[axis]), query);
+          place = add(b, place, offset, strides[axis]);
+        }
+        return {place};
+      })[0];
+  return buildMap(
+      b, {scores, rows}, {type}, {},
+      [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
+        SmallVector<Value> digits =
+            buildDigits(b, IndexOp::create(b, 1), op.getKeyBox());
+        Value column = constant(b, 0);
+        for (int64_t axis = 0; axis < rank; ++axis)
+          column = add(b, column, digits[axis], strides[axis]);
+        Value place = arith::AddIOp::create(b, args[1], column);
+        Value last = constant(b, tableType.getNumElements() - 1);
+        place = arith::MinUIOp::create(b, place, last);
+        Value bias = memref::LoadOp::create(b, entries, toIndex(b, place));
+        bias = castFloat(b, bias, b.getF32Type());
+        return {arith::AddFOp::create(b, args[0], bias)};
+      })[0];
+}
+
 LogicalResult LayoutAssigner::convertBias(mlir::na::TileBiasOp op) {
   Value scores = fragment(op.getInit());
-  if (!scores || op.getKeyMajor())
-    return op.emitError(
-        "nagpu-assign-layouts: expected scores [queries, keys]");
+  if (!scores)
+    return op.emitError("nagpu-assign-layouts: expected computed scores");
+  // Beside products in flight few registers are left.
+  if (warpgroups && !op.getKeyMajor())
+    if (Value biased = buildFlatBias(op, scores)) {
+      fragments[op.getResult()] = biased;
+      return success();
+    }
   auto type = cast<FragmentType>(scores.getType());
   SmallVector<Value> queryAt = scalars(op.getQueryAt()),
                      keyAt = scalars(op.getKeyAt());
@@ -188,17 +264,18 @@ LogicalResult LayoutAssigner::convertBias(mlir::na::TileBiasOp op) {
   fragments[op.getResult()] = buildMap(
       b, {scores}, {type}, {},
       [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
-        SmallVector<Value> rows =
-            buildDigits(b, IndexOp::create(b, 0), op.getQueryBox());
-        SmallVector<Value> columns =
-            buildDigits(b, IndexOp::create(b, 1), op.getKeyBox());
+        bool keyMajor = op.getKeyMajor();
+        SmallVector<Value> queries =
+            buildDigits(b, IndexOp::create(b, keyMajor), op.getQueryBox());
+        SmallVector<Value> keys =
+            buildDigits(b, IndexOp::create(b, !keyMajor), op.getKeyBox());
         SmallVector<Value> indices = {head};
         for (int64_t axis = 0; axis < op.getWindow().getRank(); ++axis) {
           int64_t size = op.getWindow().getSize()[axis];
           Value origin = arith::SubIOp::create(b, toI32(b, keyAt[axis]),
                                                toI32(b, queryAt[axis]));
           origin = arith::AddIOp::create(b, origin, constant(b, size - 1));
-          Value offset = arith::SubIOp::create(b, columns[axis], rows[axis]);
+          Value offset = arith::SubIOp::create(b, keys[axis], queries[axis]);
           Value entry = arith::AddIOp::create(b, origin, offset);
           // What is outside the table is read at its end, and masked later.
           Value last = constant(b, 2 * size - 2);

@@ -164,15 +164,26 @@ class CTA:
         self.shared = np.zeros(shared_bytes, np.uint8)
         self.memory = np.zeros(0, np.uint8)
         self.writes = None
+        # Where the arguments lie, with NaNs between them.
+        self.ranges = []
+
+    def check_gaps(self):
+        """Nothing was written beside the arguments."""
+        gaps = np.ones(len(self.memory), bool)
+        for start, end in self.ranges:
+            gaps[start:end] = False
+        assert (self.memory[gaps] == 0xFF).all(), "stored beside a tensor"
 
     def allocate(self, array, kind):
         """A memref argument: address and shape."""
         start = (len(self.memory) + 511) // 256 * 256
         raw = encode(array, kind).reshape(-1)
-        grown = np.zeros(start + raw.size, np.uint8)
+        # All bits set are a NaN in each type.
+        grown = np.full(start + raw.size + 256, 0xFF, np.uint8)
         grown[: len(self.memory)] = self.memory
-        grown[start:] = raw
+        grown[start : start + raw.size] = raw
         self.memory = grown
+        self.ranges.append((start, start + raw.size))
         return {"base": GLOBAL_BASE + start, "shape": array.shape, "kind": kind}
 
     def read_back(self, memref):
@@ -487,6 +498,9 @@ class CTA:
     def _llvm_inline_asm(self, op, args, active):
         if "st.global" in op.attrs:
             return self.predicated_store(op, args, active)
+        if 'asm_string = ""' in op.attrs:
+            assert 'constraints = "=f,0,' in op.attrs
+            return args[0]
         match = re.search(
             r'"(@\$2 )?cp\.async\.(c[ag])\.shared\.global\.L2::128B '
             r'\[\$0\+(-?\d+)\], \[\$1\+(-?\d+)\], (\d+)(, \$\d)?;"', op.attrs)

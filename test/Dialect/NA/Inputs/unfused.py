@@ -11,10 +11,8 @@ reference.
 Usage: unfused.py NA_OPT MLIR_TRANSLATE CLANG CONFORMANCE_FOLDER WORK_FOLDER
 """
 
-import ctypes
 import os
 import re
-import subprocess
 import sys
 
 import numpy as np
@@ -45,13 +43,13 @@ class Buffer(execute.Buffer):
 execute.Buffer = Buffer
 
 
-def with_schedule(rng, op):
+def with_schedule(rng, op, target="cpu"):
     """`op` with tiles whose sizes have nothing to do with the problem's."""
     rank = len(re.search(r"size = \[([^]]*)\]", op)[1].split(","))
     top = (40, 9, 5)[rank - 1]
     query, key = ([int(n) for n in rng.integers(1, top + 1, rank)] for _ in range(2))
     schedule = (
-        f'schedule = #na.schedule<target = "cpu", query_tile = {query}, '
+        f'schedule = #na.schedule<target = "{target}", query_tile = {query}, '
         f"key_tile = {key}>"
     )
     if op.endswith("}"):
@@ -104,31 +102,14 @@ def problems(rng):
 
 
 def main():
-    rng = np.random.default_rng(1848)
-    todo = list(problems(rng))
-    os.makedirs(execute.work, exist_ok=True)
+    todo = list(problems(np.random.default_rng(1848)))
     failures = []
     for index, pipeline in enumerate(PIPELINES):
         part = todo[index :: len(PIPELINES)]
-        source, lowered, llvm, library = (
-            os.path.join(execute.work, f"unfused{index}.{s}")
-            for s in ("mlir", "llvm.mlir", "ll", "so")
-        )
-        with open(source, "w") as file:
-            file.writelines(problem.text() for problem in part)
-        for command in (
-            [execute.na_opt, source, f"--pass-pipeline=builtin.module({pipeline})",
-             "-o", lowered],
-            [execute.mlir_translate, "--mlir-to-llvmir", lowered, "-o", llvm],
-            [execute.clang, "-O1", "-march=native", "-Wno-override-module", "-shared",
-             llvm, "-lm", "-o", library],
-        ):
-            subprocess.run(command, check=True)
-        loaded = ctypes.CDLL(library)
-        failures += [f for problem in part for f in problem.run(loaded)]
-    print("\n".join(failures), end="\n" if failures else "")
-    print(f"{len(todo)} problems, {len(failures)} failures")
-    return 1 if failures else 0
+        library = execute.compile_problems(
+            part, f"builtin.module({pipeline})", f"unfused{index}")
+        failures += [f for problem in part for f in problem.run(library)]
+    return execute.report(todo, failures)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-# Lowers na.attention, na.qk and na.av to the operations of a GPU's threads, runs every thread
-# block of the kernel (see ../../Conversion/NAGPUToNVVM/Inputs/cta.py), and
-# compares with the f64 reference: layouts, masks, pipelines and shared memory
-# as one, where there is no GPU. Outputs start as NaN.
+# Lowers na.attention, na.qk, na.av and the gradients na.attention_dq and
+# na.attention_dkv to the operations of a GPU's threads, runs every thread block
+# of the kernel (see ../../../Conversion/NAGPUToNVVM/Inputs/cta.py), and compares
+# with the f64 reference: layouts, masks, pipelines and shared memory as one,
+# where there is no GPU. Outputs start as NaN, and NaNs lie between the tensors.
 
 import os
-import re
 import subprocess
 import sys
 
@@ -15,7 +15,8 @@ sys.path[:0] = [sys.argv[1],
                 os.path.join(here, "../../../Conversion/NAGPUToNVVM/Inputs")]
 
 import reference
-from cta import CTA, decode, encode, size_of
+from cta import decode, encode
+from kernel import Kernel
 
 PASSES = """--na-tile-and-fuse --na-tile-unfused --nagpu-map-grid --canonicalize --cse
   --nagpu-assign-layouts={layouts} --canonicalize --cse --nagpu-defer-row-sums
@@ -23,88 +24,6 @@ PASSES = """--na-tile-and-fuse --na-tile-unfused --nagpu-map-grid --canonicalize
   --nagpu-schedule-pipeline --nagpu-expand-pipeline --canonicalize --cse
   --nagpu-assign-shared-memory --convert-nagpu-to-nvvm --canonicalize --cse
   --mlir-print-op-generic"""
-
-
-class Kernel(CTA):
-    """A host function with launches, whose thread blocks run one by one."""
-
-    def _memref_assume_alignment(self, op, args, active):
-        return args[0]
-
-    def _gpu_launch(self, op, args, active):
-        grid, threads = int(args[0][0]), int(args[3][0])
-        assert threads == self.T, "the test says how many threads there are"
-        body = op.regions[0]
-        names = self.arguments[id(body)]
-        for number in range(grid):
-            # What a block leaves in shared memory is nothing to the next.
-            self.shared[:] = 0xFF
-            env = dict(self.env)
-            env.update({name: np.zeros(self.T, np.int64) for name in names})
-            env[names[0]] = np.full(self.T, number)
-            env[names[3]] = np.arange(self.T)
-            self.block(body, env, np.ones(self.T, bool))
-
-    def block(self, ops, env, active):
-        # The launch reads the values around it.
-        if any(op.name == "gpu.launch" for op in ops):
-            self.env = env
-        return super().block(ops, env, active)
-
-    def _gpu_terminator(self, op, args, active):
-        return None
-
-    def _arith_ceildivsi(self, op, args, active):
-        return -(-args[0] // args[1])
-
-    def _arith_floordivsi(self, op, args, active):
-        return args[0] // args[1]
-
-    def _arith_subf(self, op, args, active):
-        return args[0] - args[1]
-
-    def _arith_divf(self, op, args, active):
-        return args[0] / args[1]
-
-    def _arith_negf(self, op, args, active):
-        return -args[0]
-
-    def _arith_extf(self, op, args, active):
-        return args[0].astype(np.float32)
-
-    def _arith_cmpf(self, op, args, active):
-        predicate = int(re.search(r"predicate = (\d+)", op.attrs)[1])
-        a, b = args
-        return {1: a == b, 2: a > b, 3: a >= b, 4: a < b,
-                5: a <= b}[predicate].astype(np.int64)
-
-    def _math_log(self, op, args, active):
-        return np.log(args[0])
-
-    def _llvm_call_intrinsic(self, op, args, active):
-        if "llvm.nvvm.rcp.approx.ftz.f" in op.attrs:
-            return 1 / args[0]
-        assert "llvm.nvvm.ex2.approx.ftz.f32" in op.attrs, op.attrs
-        return np.exp2(args[0])
-
-    def _memref_load(self, op, args, active):
-        memref, *indices = args
-        address = address_of(memref, indices)
-        raw = self.load_bytes(np.where(active, address, memref["base"]),
-                              size_of(memref["kind"]), active)
-        return decode(raw, memref["kind"])
-
-    def _memref_store(self, op, args, active):
-        value, memref, *indices = args
-        address = address_of(memref, indices)
-        if active.any():
-            self.store_bytes(address, encode(value, memref["kind"]), active)
-
-
-def address_of(memref, indices):
-    strides = np.cumprod((1,) + memref["shape"][:0:-1])[::-1]
-    return memref["base"] + size_of(memref["kind"]) * sum(
-        i * int(s) for i, s in zip(indices, strides))
 
 
 class Case:
@@ -168,7 +87,55 @@ CASES = [
     Case("weighted sums in three axes", (5, 6, 9), (3, 3, 5), (2, 2, 8),
          (2, 4, 12), 1, op="av", dilation=[1, 2, 1],
          causal=[True, False, True], values=32),
+    Case("dq", (33,), (9,), (32,), (16,), 2, op="dq", heads=2, batch=2),
+    Case("dq, causal, grouped heads, f16", (65,), (20,), (64,), (32,), 2,
+         op="dq", dtype="f16", heads=4, key_heads=2, causal=[True], stages=3,
+         channels=24, values=40),
+    Case("dq in two axes, strided and dilated", (17, 19), (5, 6), (4, 8),
+         (2, 8), 1, op="dq", stride=[2, 1], dilation=[1, 3], channels=32,
+         causal=[False, True]),
+    Case("dq in three axes, one stage", (5, 5, 9), (3, 2, 5), (2, 2, 8),
+         (2, 2, 4), 2, op="dq", dilation=[1, 2, 1], stages=1),
+    Case("dq with additional keys and a bias", (33,), (8,), (32,), (16,), 1,
+         op="dq", extra=21, bias=True, heads=2, key_heads=1),
+    Case("dq, a negative scale", (20,), (7,), (16,), (16,), 1, op="dq",
+         scale=-1.5),
+    Case("dq, no scale", (20,), (7,), (16,), (16,), 1, op="dq", scale=0.0),
+    Case("dq, tf32", (33,), (11,), (32,), (16,), 2, op="dq", dtype="f32",
+         tf32=True, channels=24),
+    Case("dq, f32", (33,), (11,), (32,), (16,), 2, op="dq", dtype="f32",
+         channels=12, causal=[True]),
+    Case("dkv", (33,), (9,), (16,), (32,), 2, op="dkv", heads=2, batch=2),
+    Case("dkv, causal, grouped heads, f16", (65,), (20,), (32,), (64,), 2,
+         op="dkv", dtype="f16", heads=6, key_heads=2, causal=[True], stages=3,
+         channels=24, values=40),
+    Case("dkv in two axes, strided and dilated", (17, 19), (5, 6), (2, 8),
+         (4, 8), 1, op="dkv", stride=[2, 1], dilation=[1, 3], channels=32,
+         causal=[False, True]),
+    Case("dkv in three axes, one stage", (5, 5, 9), (3, 2, 5), (2, 2, 4),
+         (2, 2, 8), 2, op="dkv", dilation=[1, 2, 1], stages=1),
+    Case("dkv with a bias", (9, 13), (4, 5), (4, 4), (4, 8), 1, op="dkv",
+         bias=True, heads=2, key_heads=1),
+    Case("dkv of rows with additional keys", (33,), (8,), (16,), (32,), 1,
+         op="dkv", extra=21, heads=2),
+    Case("dkv, a negative scale", (20,), (7,), (16,), (16,), 1, op="dkv",
+         scale=-1.5),
+    Case("dkv, no scale", (20,), (7,), (16,), (16,), 1, op="dkv", scale=0.0),
+    Case("dkv, two rows of blocks a warp", (65,), (17,), (16,), (64,), 2,
+         op="dkv", channels=64, heads=3, key_heads=1),
+    Case("dkv, tf32", (33,), (11,), (16,), (32,), 2, op="dkv", dtype="f32",
+         tf32=True, channels=24),
+    Case("dkv, f32", (33,), (11,), (16,), (32,), 2, op="dkv", dtype="f32",
+         channels=12, stride=[3]),
 ]
+
+# Inputs, statistics, outputs of each operation.
+OPERANDS = {
+    "attention": ("q k v", "", "o lse"), "qk": ("q k", "", "s"),
+    "av": ("w v", "", "o"),
+    "dq": ("q k v do", "lse delta", "dq"),
+    "dkv": ("q k v do", "lse delta", "dk dv"),
+}
 
 
 def lower(case, arguments):
@@ -183,21 +150,24 @@ def lower(case, arguments):
     attributes = f"schedule = {schedule}"
     if case.scale is not None:
         attributes += f", scale = {case.scale:e} : f64"
-    optional = ""
-    if case.bias:
-        optional += f" bias(%bias : {types['bias']})"
-    if case.extra:
-        optional += f" additional(%ek, %ev : {types['ek']}, {types['ev']})"
-
     def group(names):
         return (", ".join(f"%{name}" for name in names) + " : "
                 + ", ".join(types[name] for name in names))
 
-    inputs, outputs = {"attention": ("qkv", ("o", "lse")), "qk": ("qk", "s"),
-                       "av": ("wv", "o")}[case.op]
+    inputs, statistics, outputs = (
+        names.split() for names in OPERANDS[case.op])
+    optional = ""
+    if statistics:
+        optional += f" stats({group(statistics)})"
+    if case.bias:
+        optional += f" bias(%bias : {types['bias']})"
+    if "ek" in types:
+        optional += f" additional(%ek, %ev : {types['ek']}, {types['ev']})"
+
+    name = f"attention_{case.op}" if statistics else case.op
     text = f"""
 func.func @main({', '.join(f'%{n}: {t}' for n, t in types.items())}) {{
-  na.{case.op} ins({group(inputs)}) {optional} outs({group(outputs)})
+  na.{name} ins({group(inputs)}) {optional} outs({group(outputs)})
     window(<{window}>) {{{attributes}}}
   return
 }}"""
@@ -209,59 +179,73 @@ func.func @main({', '.join(f'%{n}: {t}' for n, t in types.items())}) {{
     return done.stdout
 
 
+def compare(case, name, out, expected, gradient=False):
+    dtype = "tf32" if case.tf32 else case.dtype
+    if name == "lse":
+        error = np.abs(out.astype(np.float64) - expected).max()
+        assert error <= reference.LSE_TOLERANCES[dtype], (case.name, error)
+        return
+    whole, row = reference.relative_errors(out.astype(np.float64), expected,
+                                           gradient)
+    limits = reference.TOLERANCES[dtype]
+    assert whole <= limits[0] and row <= limits[1], (case.name, name, whole, row)
+
+
 def run(case, seed):
     random = np.random.default_rng(seed)
-
-    def draw(*shape):
-        x = random.standard_normal(shape).astype(np.float32)
-        return decode(encode(x, case.dtype), case.dtype)
-
+    inputs, statistics, outputs = (
+        names.split() for names in OPERANDS[case.op])
     tokens = (case.batch, *case.shape)
     slots = int(np.prod(case.window))
-    arguments = {}
-    if case.op != "av":
-        arguments["q"] = draw(*tokens, case.heads, case.channels), case.dtype
-        arguments["k"] = draw(*tokens, case.key_heads, case.channels), case.dtype
-    else:
-        arguments["w"] = draw(*tokens, case.heads, slots), case.dtype
-    if case.op != "qk":
-        arguments["v"] = draw(*tokens, case.key_heads, case.values), case.dtype
+    shapes = {"q": (case.heads, case.channels), "w": (case.heads, slots),
+              "k": (case.key_heads, case.channels),
+              "v": (case.key_heads, case.values),
+              "do": (case.heads, case.values), "o": (case.heads, case.values),
+              "s": (case.heads, slots), "lse": (case.heads,)}
+    shapes.update(dq=shapes["q"], dk=shapes["k"], dv=shapes["v"])
+    shapes = {name: (*tokens, *shape) for name, shape in shapes.items()}
     if case.bias:
-        arguments["bias"] = (
-            draw(case.heads, *(2 * w - 1 for w in case.window)), case.dtype)
+        shapes["bias"] = case.heads, *(2 * w - 1 for w in case.window)
+        inputs.append("bias")
     if case.extra:
-        for name, channels in (("ek", case.channels), ("ev", case.values)):
-            arguments[name] = (
-                draw(case.batch, case.extra, case.key_heads, channels),
-                case.dtype)
-    inputs = {name: x.astype(np.float64) for name, (x, _) in arguments.items()}
-    if case.op == "qk":
-        arguments["s"] = np.full((*tokens, case.heads, slots), np.nan), "f32"
-    else:
-        arguments["o"] = (
-            np.full((*tokens, case.heads, case.values), np.nan), case.dtype)
-    if case.op == "attention":
-        arguments["lse"] = np.full((*tokens, case.heads), np.nan), "f32"
+        shapes["ek"] = case.batch, case.extra, case.key_heads, case.channels
+        shapes["ev"] = *shapes["ek"][:-1], case.values
+        inputs += ["ek", "ev"]
 
-    cta = Kernel(lower(case, arguments), 32 * case.warps, 1 << 17)
-    memrefs = {name: cta.allocate(x, kind)
-               for name, (x, kind) in arguments.items()}
-    cta.run("main", list(memrefs.values()))
-
+    values = {}
+    for name in inputs:
+        x = random.standard_normal(shapes[name]).astype(np.float32)
+        values[name] = decode(encode(x, case.dtype), case.dtype)
+    exact = {name: x.astype(np.float64) for name, x in values.items()}
     options = dict(window=list(case.window), **case.axes)
     if case.op != "av":
-        options.update(scale=case.scale, bias=inputs.pop("bias", None))
-    expected = getattr(reference, case.op)(**inputs, **options)
-    dtype = "tf32" if case.tf32 else case.dtype
-    if case.op == "attention":
-        expected, lse = expected
-        error = np.abs(cta.read_back(memrefs["lse"]).astype(np.float64) - lse)
-        assert error.max() <= reference.LSE_TOLERANCES[dtype], (
-            case.name, error.max())
-    out = cta.read_back(memrefs["s" if case.op == "qk" else "o"])
-    whole, row = reference.relative_errors(out.astype(np.float64), expected)
-    limits = reference.TOLERANCES[dtype]
-    assert whole <= limits[0] and row <= limits[1], (case.name, whole, row)
+        options["scale"] = case.scale
+    if statistics:
+        expected = reference.attention_grad(**exact, **options)
+        output_grad = exact.pop("do")
+        output, lse = reference.attention(**exact, **options)
+        values["lse"] = lse.astype(np.float32)
+        values["delta"] = (output * output_grad).sum(-1).astype(np.float32)
+    else:
+        results = getattr(reference, case.op)(**exact, **options)
+        expected = dict(zip(outputs, results if len(outputs) > 1 else [results]))
+    # Additional keys are none of the operands of all gradients.
+    if case.op == "dkv" and case.extra:
+        del values["ek"], values["ev"]
+    for name in outputs:
+        values[name] = np.full(shapes[name], np.nan)
+
+    kinds = {name: "f32" if name in ("s", "lse", "delta") else case.dtype
+             for name in values}
+    cta = Kernel(lower(case, {name: (x, kinds[name])
+                              for name, x in values.items()}),
+                 32 * case.warps, 1 << 17)
+    memrefs = {name: cta.allocate(x, kinds[name]) for name, x in values.items()}
+    cta.run("main", list(memrefs.values()))
+    cta.check_gaps()
+    for name in outputs:
+        compare(case, name, cta.read_back(memrefs[name]), expected[name],
+                gradient=bool(statistics))
 
 
 with np.errstate(all="ignore"):

@@ -1,4 +1,4 @@
-# Takes na.attention through the pipeline for sm_90a as far as the operations of
+# Takes na.attention and its gradients through the pipeline for sm_90a as far as the operations of
 # warpgroups go, runs the blocks of the kernel with the agents in different orders
 # (see warpgroups.py), and compares with the f64 reference. Outputs start as NaN.
 #
@@ -43,7 +43,7 @@ class Case:
     def __init__(self, name, shape, window, query_tile, warpgroup_tile,
                  key_tile, dtype="bf16", stages=2, heads=1, key_heads=None,
                  channels=128, values=None, batch=1, scale=None, blocks=None,
-                 **axes):
+                 bias=None, extra=0, op="attention", **axes):
         self.name, self.shape, self.window = name, shape, window
         self.query_tile, self.key_tile = query_tile, key_tile
         self.warpgroup_tile, self.stages = warpgroup_tile, stages
@@ -51,6 +51,9 @@ class Case:
         self.key_heads, self.channels = key_heads or heads, channels
         self.values = values or channels
         self.scale, self.blocks, self.axes = scale, blocks, axes
+        self.op = op
+        # The type of the bias, and how many additional keys there are.
+        self.bias, self.extra = bias, extra
 
 
 CASES = [
@@ -79,6 +82,27 @@ CASES = [
     Case("176 keys in two axes", (30, 34), (22, 20), (8, 16), (8, 8), (22, 8),
          blocks=8, heads=3),
     Case("a negative scale", (70,), (33,), (64,), (64,), (48,), scale=-0.5),
+    Case("no scale at all", (150,), (33,), (128,), (64,), (48,), scale=0),
+    Case("a bias", (150,), (40,), (128,), (64,), (64,), bias="f32", heads=2,
+         channels=64),
+    Case("a bias in two axes, negative scale", (13, 30), (5, 8), (8, 16), (8, 8),
+         (6, 8), bias="bf16", heads=2, key_heads=1, scale=-0.25,
+         causal=[True, False], channels=64),
+    Case("a bias in three axes, dilated", (4, 13, 9), (3, 4, 5), (2, 4, 16),
+         (2, 4, 8), (3, 4, 4), bias="f16", dtype="f16", dilation=[1, 3, 1],
+         channels=32, batch=2),
+    Case("additional keys", (150,), (40,), (128,), (64,), (48,), extra=48,
+         heads=2, channels=64),
+    Case("a tile and one more of additional keys", (12, 30), (5, 9), (8, 16),
+         (8, 8), (6, 8), extra=49, heads=4, key_heads=2, batch=2,
+         causal=[False, True], channels=64),
+    Case("one additional key, in three warpgroups", (9, 40), (3, 7), (8, 24),
+         (8, 8), (4, 8), extra=1, dtype="f16", channels=32, stride=[1, 3]),
+    Case("many additional keys, a bias, dilated", (9, 50), (3, 7), (8, 16),
+         (8, 8), (4, 12), extra=300, bias="f32", channels=32, values=64,
+         dilation=[2, 3], batch=2, stages=3),
+    Case("one tile of the window, and additional keys", (14, 14), (7, 7),
+         (8, 8), (8, 8), (14, 16), extra=230, channels=16, bias="f32"),
     Case("more channels of values", (90,), (31,), (64,), (64,), (48,),
          channels=48, values=112, heads=2),
     Case("fewer channels of values", (12, 30), (5, 9), (8, 24), (8, 8), (4, 12),
@@ -88,9 +112,53 @@ CASES = [
          channels=32, batch=2),
     Case("16 channels, 256 keys", (300,), (256,), (128,), (64,), (256,),
          channels=16, dtype="f16"),
+    Case("dilated", (203,), (21,), (128,), (64,), (48,), dilation=[3], heads=2,
+         batch=2),
+    Case("dilated in two axes", (23, 50), (3, 9), (8, 16), (8, 8), (5, 16),
+         dilation=[5, 2], causal=[False, True], heads=4, key_heads=2,
+         channels=64),
+    Case("dilated in three axes", (7, 12, 13), (3, 4, 2), (4, 4, 8), (2, 4, 8),
+         (3, 4, 4), dilation=[2, 3, 5], stride=[1, 2, 1], channels=32, batch=2,
+         dtype="f16"),
+    Case("a token of each residue", (40,), (1,), (64,), (64,), (16,),
+         dilation=[40], channels=16),
     Case("64 channels", (14, 30), (5, 9), (8, 16), (8, 8), (6, 8), channels=64,
          heads=2, key_heads=1),
+    Case("dq", (200,), (77,), (128,), (64,), (64,), heads=2, batch=2, op="dq"),
+    Case("dq, grouped heads, causal, f16", (300,), (120,), (128,), (64,), (80,),
+         heads=4, key_heads=2, dtype="f16", causal=[True], op="dq"),
+    Case("dq in two axes", (20, 37), (7, 12), (8, 16), (8, 8), (6, 8), heads=2,
+         stride=[2, 1], causal=[False, True], op="dq", channels=64, values=96),
+    Case("dq in three axes", (5, 9, 9), (3, 4, 5), (2, 8, 8), (1, 8, 8),
+         (1, 4, 8), op="dq", channels=32, scale=-0.5),
+    Case("dq, dilated, with additional keys", (61,), (9,), (128,), (64,), (48,),
+         dilation=[3], extra=70, heads=2, key_heads=1, op="dq", channels=64),
+    Case("dq with a bias", (12, 30), (5, 9), (8, 16), (8, 8), (4, 12),
+         bias="f32", op="dq", channels=32, heads=2),
+    Case("dkv, dilated in two axes", (23, 50), (3, 9), (4, 8), (8, 8), (8, 16),
+         dilation=[5, 2], causal=[False, True], heads=4, key_heads=2,
+         channels=64, op="dkv"),
+    Case("dkv, one warpgroup", (100,), (31,), (32,), (64,), (64,), channels=64,
+         op="dkv"),
+    Case("dkv", (200,), (77,), (64,), (64,), (128,), heads=2, batch=2,
+         op="dkv"),
+    Case("dkv, a tile and one more", (129,), (129,), (64,), (64,), (128,),
+         op="dkv", channels=64),
+    Case("dkv, grouped heads, causal, f16", (300,), (120,), (48,), (64,), (128,),
+         heads=6, key_heads=2, dtype="f16", causal=[True], op="dkv",
+         channels=96, values=64),
+    Case("dkv in two axes", (20, 37), (7, 12), (6, 8), (8, 8), (8, 16), heads=2,
+         stride=[2, 1], causal=[False, True], op="dkv", channels=64),
+    Case("dkv, a last warpgroup without keys", (9, 17), (9, 9), (4, 8), (8, 8),
+         (8, 16), batch=2, op="dkv", channels=32),
+    Case("dkv in three axes, three stages", (5, 9, 9), (3, 4, 5), (1, 4, 8),
+         (1, 8, 8), (2, 8, 8), op="dkv", channels=32, scale=-0.5, stages=3),
 ]
+
+# Inputs, statistics and outputs of each operation.
+OPERANDS = {"attention": ("q k v", "", "o lse"),
+            "dq": ("q k v do", "lse delta", "dq"),
+            "dkv": ("q k v do", "lse delta", "dk dv")}
 
 
 def lower(case, arguments):
@@ -107,14 +175,22 @@ def lower(case, arguments):
     attributes = f"schedule = {schedule}"
     if case.scale is not None:
         attributes += f", scale = {case.scale:e} : f64"
+    optional = ""
+    if case.bias:
+        optional += f" bias(%bias : {types['bias']})"
+    if case.extra:
+        optional += f" additional(%ek, %ev : {types['ek']}, {types['ev']})"
 
     def group(names):
         return (", ".join(f"%{name}" for name in names) + " : "
                 + ", ".join(types[name] for name in names))
 
+    inputs, statistics, outputs = (x.split() for x in OPERANDS[case.op])
+    gradient = f"_{case.op} " if statistics else ""
+    stats = f"stats({group(statistics)})" if statistics else ""
     text = f"""
 func.func @main({', '.join(f'%{n}: {t}' for n, t in types.items())}) {{
-  na.attention ins({group('qkv')}) outs({group(('o', 'lse'))})
+  na.attention{gradient} ins({group(inputs)}) {stats} {optional} outs({group(outputs)})
     window(<{window}>) {{{attributes}}}
   return
 }}"""
@@ -137,17 +213,35 @@ func.func @main({', '.join(f'%{n}: {t}' for n, t in types.items())}) {{
 def run(case, seed):
     random = np.random.default_rng(seed)
     tokens = (case.batch, *case.shape)
-    arguments = {
-        name: Global(name, rounded(random.standard_normal(
-            (*tokens, heads, channels)), case.dtype), case.dtype)
-        for name, heads, channels in (
-            ("q", case.heads, case.channels),
-            ("k", case.key_heads, case.channels),
-            ("v", case.key_heads, case.values))}
-    arguments["o"] = Global("o", np.full((*tokens, case.heads, case.values),
-                                         np.nan), case.dtype)
-    arguments["lse"] = Global("lse", np.full((*tokens, case.heads), np.nan),
-                              "f32")
+    inputs, statistics, outputs = (x.split() for x in OPERANDS[case.op])
+    shapes = {"q": (case.heads, case.channels),
+              "k": (case.key_heads, case.channels),
+              "v": (case.key_heads, case.values),
+              "o": (case.heads, case.values), "lse": (case.heads,)}
+    shapes.update(do=shapes["o"], dq=shapes["q"], dk=shapes["k"], dv=shapes["v"])
+    values = {name: rounded(random.standard_normal((*tokens, *shapes[name])),
+                            case.dtype) for name in inputs}
+    extra = (case.batch, case.extra, case.key_heads)
+    kinds = {}
+    if case.bias:
+        kinds["bias"] = case.bias
+        values["bias"] = rounded(random.standard_normal(
+            (case.heads, *(2 * w - 1 for w in case.window))), case.bias)
+    if case.extra:
+        for name, channels in (("ek", case.channels), ("ev", case.values)):
+            values[name] = rounded(random.standard_normal((*extra, channels)),
+                                   case.dtype)
+    expected = references(case, values)
+    for name in statistics:
+        values[name] = expected.pop(name).astype(np.float32)
+    for name in outputs:
+        values[name] = np.full((*tokens, *shapes[name]), np.nan)
+    kinds.update(lse="f32", delta="f32")
+    # Additional keys and their gradients are no operands of all operations.
+    if case.op == "dkv" and case.extra:
+        del values["ek"], values["ev"]
+    arguments = {name: Global(name, x, kinds.get(name, case.dtype))
+                 for name, x in values.items()}
     orders = [options.order] if options.order else ORDERS
 
     def blocks(total):
@@ -161,21 +255,40 @@ def run(case, seed):
     Module(lower(case, arguments)).run_host(
         "main", list(arguments.values()), blocks)
     ((count, total),) = grids
-    inputs = [arguments[x].values.astype(np.float64) for x in "qkv"]
-    expected, lse = reference.attention(
-        *inputs, window=list(case.window), scale=case.scale, **case.axes)
-    there = arguments["lse"].writes > 0
-    assert (arguments["o"].writes > 0).all(-1)[there].all()
-    assert there.all() if count == total else there.any()
-    error = np.abs(arguments["lse"].values[there].astype(np.float64)
-                   - lse[there]).max()
-    assert error <= reference.LSE_TOLERANCES[case.dtype], (case.name, error)
-    whole, row = reference.relative_errors(
-        arguments["o"].values[there], expected[there])
+    errors = []
+    for name in outputs:
+        out = arguments[name]
+        there = out.writes > 0 if name == "lse" else (out.writes > 0).all(-1)
+        assert there.all() if count == total else there.any()
+        errors += check(case, name, out.values[there], expected[name], there)
+    print(f"{case.name}: {count} of {total} blocks, error "
+          + ", ".join(f"{error:.1e}" for error in errors), flush=True)
+
+
+def references(case, values):
+    """The outputs in f64, and the statistics of gradients."""
+    exact = {name: x.astype(np.float64) for name, x in values.items()}
+    settings = dict(window=list(case.window), scale=case.scale, **case.axes)
+    if case.op == "attention":
+        o, lse = reference.attention(**exact, **settings)
+        return dict(o=o, lse=lse)
+    gradients = reference.attention_grad(**exact, **settings)
+    output_grad = exact.pop("do")
+    o, lse = reference.attention(**exact, **settings)
+    return dict(gradients, lse=lse, delta=(o * output_grad).sum(-1))
+
+
+def check(case, name, out, expected, there):
+    """The errors of the rows that are there."""
+    if name == "lse":
+        error = np.abs(out.astype(np.float64) - expected[there]).max()
+        assert error <= reference.LSE_TOLERANCES[case.dtype], (case.name, error)
+        return [error]
+    whole, row = reference.relative_errors(out, expected[there],
+                                           gradient=case.op != "attention")
     limits = reference.TOLERANCES[case.dtype]
-    assert whole <= limits[0] and row <= limits[1], (case.name, whole, row)
-    print(f"{case.name}: {count} of {total} blocks, error {whole:.1e}, "
-          f"{row:.1e}, {error:.1e}", flush=True)
+    assert whole <= limits[0] and row <= limits[1], (case.name, name, whole, row)
+    return [whole, row]
 
 
 def random_tile(random, rank, size):
@@ -200,7 +313,10 @@ def random_case(seed):
     axis = random.integers(rank)
     if random.random() < 0.3:
         shape[axis] = min(query[axis] + 1, 2 * most)
-    window = [int(random.integers(1, n + 1)) for n in shape]
+    dilation = [int(random.integers(1, min(n, 6) + 1))
+                if random.random() < 0.3 else 1 for n in shape]
+    window = [int(random.integers(1, n // d + 1))
+              for n, d in zip(shape, dilation)]
     key_heads = int(random.integers(1, 3))
     channels = 16 * int(random.integers(1, 17))
     values = (16 * int(random.integers(1, 17)) if random.random() < 0.5
@@ -214,16 +330,21 @@ def random_case(seed):
     while most < 1:
         key = random_tile(random, rank, int(np.prod(key)) - 16)
         most = bytes_left // (2 * (channels + values) * int(np.prod(key)))
+    dtype = str(random.choice(["bf16", "f16"]))
+    scales = [None] * 5 + [0.0, -0.5, 0.1]
     return Case(
         f"random {seed}", shape, window, query, warpgroup, key,
-        dtype=str(random.choice(["bf16", "f16"])),
+        dtype=dtype, scale=scales[random.integers(len(scales))],
+        bias=str(random.choice(["f32", dtype])) if random.random() < 0.25
+        else None,
+        extra=int(random.integers(1, 200)) if random.random() < 0.3 else 0,
         stages=min(int(random.integers(1, 4)), most),
         key_heads=key_heads, heads=key_heads * int(random.integers(1, 3)),
         channels=channels, values=values, blocks=12,
         batch=int(random.integers(1, 3)),
         stride=[int(random.integers(1, w + 1)) if random.random() < 0.5 else 1
                 for w in window],
-        causal=[bool(random.random() < 0.3) for _ in shape])
+        causal=[bool(random.random() < 0.3) for _ in shape], dilation=dilation)
 
 
 if options.random:

@@ -187,6 +187,26 @@ class Copy:
         self.barrier.complete(self.count)
 
 
+class LaneCopies(Copy):
+    """What the 32 lanes of a producer copy, each of which arrives behind it."""
+
+    def __init__(self, agent, copies, barrier):
+        self.copies, self.barrier = copies, barrier
+        self.slot = copies[0][0]
+        self.phase = barrier.phase
+        # An arrival gives what the agent knows now.
+        self.agent = Agent(agent.number, agent.name, agent.warps)
+        self.agent.clock = dict(agent.clock)
+        agent.clock[agent.number] += 1
+        for slot, _ in copies:
+            slot.wrote(barrier.key, barrier.phase + 1)
+
+    def finish(self):
+        for slot, values in self.copies:
+            slot.data[:] = values
+        self.barrier.arrive(self.agent, 32)
+
+
 class Agent:
     """A producer's thread or a consumer warpgroup."""
 

@@ -9,7 +9,7 @@ import numpy as np
 
 import scalars
 from cta import Op, parse
-from machine import (Agent, Barrier, Copy, Fault, Machine, NamedBarrier, Order,
+from machine import (Agent, Barrier, Copy, Fault, LaneCopies, Machine, NamedBarrier, Order,
                      Slot, join)
 from scalars import rounded
 
@@ -64,12 +64,39 @@ class Global:
 
 
 class Map:
-    """A tensor map: heads and channels are one dimension."""
+    """A tensor map: heads and channels are one dimension, to which the residues
+    of dilated axes add."""
 
-    def __init__(self, memref):
-        shape = memref.values.shape
-        self.channels = shape[-1]
-        self.values = memref.values.reshape(*shape[:-2], shape[-2] * shape[-1])
+    def __init__(self, memref, dilation=()):
+        *tokens, heads, self.channels = memref.values.shape
+        self.dilated = any(d != 1 for d in dilation)
+        self.values = memref.values.reshape(*tokens, heads * self.channels)
+        self.sizes = list(self.values.shape)
+        self.strides = [x // 4 for x in self.values.strides]
+        self.base = 0
+        for axis, d in enumerate(dilation, 1):
+            if d == 1:
+                continue
+            length, stride = self.sizes[axis], self.strides[axis]
+            self.sizes[axis] = -(-length // d)
+            self.base -= (self.sizes[axis] * d - length) * stride
+            self.sizes[-1] += (d - 1) * stride
+            self.strides[axis] *= d
+
+    def read(self, at, box):
+        if not self.dilated:
+            return read_box(self.values, at, box)
+        inside, places = np.ones(box, bool), np.full(box, self.base)
+        for index, start, size, stride in zip(np.indices(box), at, self.sizes,
+                                              self.strides):
+            inside &= (start + index >= 0) & (start + index < size)
+            places += (start + index) * stride
+        places = places[inside]
+        if ((places < 0) | (places >= self.values.size)).any():
+            raise Fault(f"a box at {at} reads beyond the tensor")
+        values = np.zeros(box, np.float32)
+        values[inside] = self.values.reshape(-1)[places]
+        return values
 
 
 class Fragment:
@@ -111,9 +138,18 @@ CONTROL = {"scf.for": "for_", "scf.if": "if_", "scf.while": "while_",
            "nagpu.named_barrier": "named_barrier"}
 # Another agent may come between these; between others it makes no difference.
 VISIBLE = {f"nagpu.{name}" for name in (
-    "mbarrier_wait", "mbarrier_arrive", "mbarrier_expect_tx", "named_barrier",
-    "tma_load", "tma_store", "wgmma", "wgmma_wait", "mailbox_put",
+    "mbarrier_wait", "mbarrier_arrive", "mbarrier_expect_tx",
+    "mbarrier_arrive_copies", "named_barrier", "tma_load", "tma_store",
+    "async_copy", "ldvector", "wgmma", "wgmma_wait", "mailbox_put",
     "mailbox_get")}
+
+
+def extents(text):
+    """Rows and columns of a fragment's type; 1 along which it is the same."""
+    shape, _ = tile_type(text)
+    if len(shape) == 2:
+        return shape
+    return (1, shape[0]) if "column" in text else (shape[0], 1)
 
 
 class Block:
@@ -311,14 +347,34 @@ class Block:
     # Copies by the threads of a warpgroup, before they are given to the TMA.
     def _nagpu_async_copy(self, agent, op, args, env):
         source, batch, head, *at, dest = args
-        values = source.values[batch, ..., head, :]
-        assert set(op.integers("dilation")) == {1}
         slot = dest.slot
         slot.check_write(agent)
-        slot.data[:] = read_box(values, at + [0], (
-            *op.integers("box"), slot.data.shape[1])).reshape(slot.data.shape)
+        # Numbers of tokens lie in one row.
+        vector = source.values.ndim == len(at) + 2
+        values = source.values[batch, ..., head, None if vector else slice(None)]
+        # The tokens from the first on that are in its residue class.
+        dilation = op.integers("dilation")
+        first = [x % d for x, d in zip(at, dilation)]
+        values = values[tuple(slice(x, None, d) for x, d in zip(first, dilation))]
+        at = [(x - y) // d for x, y, d in zip(at, first, dilation)]
+        box = read_box(values, at + [0], (
+            *op.integers("box"), 1 if vector else slot.data.shape[1]))
+        box = box.reshape(slot.data.shape)
+        slot.data[:] = np.nan if agent.producer else box
         slot.wrote(agent.number, np.inf)
-        return [[slot]]
+        return [[(slot, box) if agent.producer else slot]]
+
+    def _nagpu_mbarrier_arrive_copies(self, agent, op, args, env):
+        barriers, index, *tokens = args
+        self.machine.copy(LaneCopies(agent, sum(tokens, []),
+                                     self.pick(barriers, index)))
+
+    def _nagpu_ldvector(self, agent, op, args, env):
+        slot = args[0].slot
+        slot.check_read(agent)
+        slot.read(agent)
+        values = slot.data.reshape(extents(op.result_types[0]))
+        return Fragment(np.array(values, np.float32), agent.time)
 
     def _nagpu_async_commit(self, agent, op, args, env):
         agent.copies.append(sum(args, []))
@@ -340,7 +396,7 @@ class Block:
         if at[-1] % tensor.channels + columns > tensor.channels:
             raise Fault(f"copies {columns} channels from {at[-1]} on, which are "
                         f"not of one head of {tensor.channels}")
-        panels = [read_box(tensor.values, at[:-1] + [at[-1] + first], box)
+        panels = [tensor.read(at[:-1] + [at[-1] + first], box)
                   for first in range(0, columns, box[-1])]
         values = np.concatenate([x.reshape(rows, -1) for x in panels], axis=1)
         self.machine.copy(Copy(agent, tile.slot, values,
@@ -466,13 +522,11 @@ class Block:
         body = op.regions[0]
         types = [t for t in op.types + op.result_types] + re.findall(
             r"over = (!nagpu\.fragment<[^>]*>)", op.attrs)
-        shapes = [tile_type(t)[0] for t in types]
-        shape = max(shapes, key=len)
+        shape = np.broadcast_shapes(*(extents(t) for t in types))
         env.update(zip(self.arguments.get(id(body), []),
                        (self.fragment(x) for x in args)))
         rows = np.arange(shape[0], dtype=np.int32)[:, None]
-        columns = np.arange(shape[1] if len(shape) > 1 else 1,
-                            dtype=np.int32)[None]
+        columns = np.arange(shape[1], dtype=np.int32)[None]
         for inner in body:
             operands = [env[x] for x in inner.operands]
             if inner.name == "nagpu.yield":
@@ -485,11 +539,23 @@ class Block:
             env.update(zip(inner.results, results))
         out = []
         for x, kind in zip(operands, op.result_types):
-            extent, kind = tile_type(kind)
-            extent = extent if len(extent) == 2 else (extent[0], 1)
-            x = np.asarray(x, scalars.DTYPES[kind])
-            out.append(Fragment(np.broadcast_to(x, extent), agent.time))
+            x = np.asarray(x, scalars.DTYPES[tile_type(kind)[1]])
+            out.append(Fragment(np.broadcast_to(x, extents(kind)), agent.time))
         return out
+
+    # What threads read of global memory by themselves: a bias.
+    def _memref_collapse_shape(self, agent, op, args, env):
+        # All dimensions become one.
+        assert len(tile_type(op.result_types[0])[0]) == 1
+        whole = args[0]
+        return Global(whole.name, whole.values.reshape(-1), whole.kind)
+
+    def _memref_load(self, agent, op, args, env):
+        memref, *indices = args
+        for index, size in zip(indices, memref.values.shape, strict=True):
+            if (np.asarray(index) < 0).any() or (np.asarray(index) >= size).any():
+                raise Fault(f"reads beyond {memref.name}")
+        return memref.values[tuple(indices)]
 
     def _nagpu_store(self, agent, op, args, env):
         source, dest, batch, head, *at = args
@@ -589,7 +655,8 @@ class Host(Block):
         self.module, self.choose = module, choose
 
     def _nagpu_tensor_map(self, agent, op, args, env):
-        return Map(args[0])
+        dilated = "dilation" in op.attrs
+        return Map(args[0], op.integers("dilation") if dilated else ())
 
     def _nagpu_multiprocessors(self, agent, op, args, env):
         # Few, so that a CTA of a persistent grid has several items.

@@ -19,8 +19,11 @@ def NA_Dialect : Dialect {
     query sees only the keys in a window around it, in one, two or three
     spatial dimensions. `na.attention` is the whole operator; `na.qk` and
     `na.av` are the two products of its unfused form; `na.merge` joins
-    attention outputs over disjoint sets of keys; the `na.tile.*` operations
-    are what the tiled form needs beyond `linalg`, `arith`, `math` and `scf`.
+    attention outputs over disjoint sets of keys. Each of them has its gradient,
+    `na.attention_grad` and so on; `na.attention_dq`, `na.attention_dkv`,
+    `na.attention_dbias` and `na.attention_dadditional` are the parts of that of
+    `na.attention`. The `na.tile.*` operations are what the tiled form needs
+    beyond `linalg`, `arith`, `math` and `scf`.
 
     Tensors are laid out heads-last: queries are `[B, X(, Y(, Z)), Hq, D]`,
     keys `[B, X.., Hkv, D]`, values `[B, X.., Hkv, Dv]`, outputs

@@ -304,6 +304,7 @@ def NA_MergeOp : NA_StructuredOp<"merge",
   let hasCanonicalizer = 1;
 }
 
+include "na/Dialect/NA/IR/NAGradOps.td"
 include "na/Dialect/NA/IR/NATileOps.td"
 
 #endif // NA_DIALECT_NA_IR_NAOPS_TD

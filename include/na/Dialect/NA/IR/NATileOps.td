@@ -39,7 +39,8 @@ def NA_TileLoadOp : NA_TileOp<"load"> {
     `source[batch, at_x + i * dilation_x, at_y + j * dilation_y, .., head, :]`,
     or zeros where a coordinate is not in `[0, length)`. The tile is
     `[lanes, D]`, or `[D, lanes]` with `transposed`; a narrower source element
-    type is extended to the tile's.
+    type is extended to the tile's. A source `[B, X.., H]`, one number per token
+    and head, gives a tile `[lanes]`.
 
     Example:
 
@@ -47,6 +48,9 @@ def NA_TileLoadOp : NA_TileOp<"load"> {
     %t = na.tile.load %k[%b, %h] at(%x, %y) box [14, 14] dilation [1, 1]
            into %init : memref<1x56x56x2x32xbf16>, tensor<196x32xf32>
            -> tensor<196x32xf32>
+    %l = na.tile.load %lse[%b, %h] at(%x, %y) box [14, 14] dilation [1, 1]
+           into %init1 : memref<1x56x56x2xf32>, tensor<196xf32>
+           -> tensor<196xf32>
     ```
   }];
   let arguments = (ins
@@ -95,7 +99,7 @@ def NA_TileWindowsOp : NA_TileOp<"windows",
     [AttrSizedOperandSegments,
      NA_OneOperandEach<[2],
                        "'init'">]> {
-  let summary = "Key range of every query of a tile, axis by axis";
+  let summary = "Key range of every query of a tile, or the inverse, by axis";
   let description = [{
     For query lane `m` (row-major over `box`) at position `p_a = at_a + index`
     of a residue class with `sizes_a` tokens: `result[2 a][m]` is the first
@@ -103,19 +107,24 @@ def NA_TileWindowsOp : NA_TileOp<"windows",
     past the last. Lanes beyond the class get the range of its last query, so
     that no lane is without a key.
 
+    With `inverse`, lanes are keys, and their ranges are those of the queries
+    that see them, which are not all of one length.
+
     Example:
 
     ```mlir
     %r = na.tile.windows <size = [7, 7]> at(%px, %py) sizes(%sx, %sy)
            box [8, 8] into %init : tensor<4x64xi32> -> tensor<4x64xi32>
+    %s = na.tile.windows inverse <size = [7, 7]> at(%kx, %ky) sizes(%sx, %sy)
+           box [4, 4] into %init1 : tensor<4x16xi32> -> tensor<4x16xi32>
     ```
   }];
   let arguments = (ins
     NA_WindowAttr:$window, Variadic<Index>:$at, Variadic<Index>:$sizes,
-    NA_AnyShaped:$init, DenseI64ArrayAttr:$box);
+    NA_AnyShaped:$init, DenseI64ArrayAttr:$box, UnitAttr:$inverse);
   let results = (outs Optional<AnyRankedTensor>:$result);
   let assemblyFormat = [{
-    $window `at` `(` $at `)` `sizes` `(` $sizes `)` `box` $box `into` $init
+    (`inverse` $inverse^)? $window `at` `(` $at `)` `sizes` `(` $sizes `)` `box` $box `into` $init
     attr-dict `:` type($init) (`->` type($result)^)?
   }];
 }
@@ -132,6 +141,10 @@ def NA_TileMaskOp : NA_TileOp<"mask",
     not hold on an axis of `axes` become -inf. Axes that no window edge can
     cut are left out of `axes`. With `unless`, nothing is masked where that
     flag is true: the tile lies in the intersection of all windows.
+
+    With ranges of `na.tile.windows inverse`, queries and keys change places:
+    the ranges and their lanes are of keys, `at` and `box` are of queries, and
+    `key_major` scores are `[queries, keys]`.
 
     Example:
 

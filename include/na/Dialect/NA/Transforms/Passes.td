@@ -13,23 +13,25 @@ include "mlir/Pass/PassBase.td"
 def NASelectSchedule : Pass<"na-select-schedule"> {
   let summary = "Attach a schedule to na operations by the cost model";
   let description = [{
-    Writes a `#na.schedule` on every `na.attention`, `na.qk` and `na.av` that
-    has none: the first one of the ranking of `na/Schedule/Ranking.h`, whose
-    models count what tiles execute on the target. `query-tile` and `key-tile`
-    override it, with `warpgroup-tile` beside them for `na.attention`. For a GPU
-    the model also chooses warps, stages and, where it pays, a tile of the
-    values' channels. With `explain`, each choice is reported as a remark with
-    its predicted work and waste; the tool `na-explain` prints the whole ranking.
+    Writes a `#na.schedule` on every `na.attention`, `na.attention_dq`,
+    `na.attention_dkv`, `na.qk` and `na.av` that has none: the first one of the
+    ranking of `na/Schedule/Ranking.h`, whose models count what tiles execute on
+    the target. `query-tile` and `key-tile` override it, with `warpgroup-tile`
+    beside them for `na.attention` and its gradients. For a GPU the model also
+    chooses warps, stages and, where it pays, a tile of the values' channels.
+    With `explain`, each choice is reported as a remark with its predicted work
+    and waste; the tool `na-explain` prints the whole ranking.
 
     `tuning-file` names a file of schedules that were measured, as `na-tune`
     writes it (`na/Schedule/TuningFile.h` describes it).
     An operation that the file knows, by its sizes, types and window, gets the
     schedule of the file, unless tiles are given. An entry that this compiler has
-    no kernel for is reported as a warning, and the model chooses.
+    no kernel for is reported as a warning, and the model chooses. Gradients are
+    not looked up.
 
     For sm_90a, problems that kernels with warpgroups are for (fused attention
-    of 16-bit operands with 128 channels on axes of known lengths, without
-    dilation, bias and additional keys) get a schedule with a `warpgroup_tile`
+    of 16-bit operands with 16 to 256 channels, in steps of 16, on axes of known
+    lengths) get a schedule with a `warpgroup_tile`
     by the model of `na/Schedule/HopperCostModel.h`, unless `query-tile` or
     `key-tile` is given alone. All others get the schedule of sm_90, which is
     then its target.
@@ -80,37 +82,48 @@ def NASelectSchedule : Pass<"na-select-schedule"> {
 }
 
 def NATileAndFuse : Pass<"na-tile-and-fuse"> {
-  let summary = "Tile na.attention with the softmax fused in";
+  let summary = "Tile na.attention, the softmax fused in, and its gradients";
   let description = [{
-    Turns `na.attention` on memrefs into the tiled program that every fused
-    target shares: a parallel grid over batch, head and query tiles around a
-    loop over key tiles with an online softmax. Tile values are small tensors
-    under `linalg`; boxes are read, written and masked by `na.tile`
-    operations. Memory is linear in tokens: nothing but tiles is allocated.
+    Turns `na.attention`, `na.attention_dq` and `na.attention_dkv` on memrefs
+    into the tiled programs that every fused target shares. A parallel grid
+    goes over batch, head and row tiles around a loop over column tiles:
 
-    Key tiles start at the exact start of the union of the tile's windows.
-    Tiles inside the intersection of the windows are not masked, axes that no
-    window edge can cut are never masked, tiles outside the union do not
-    exist.
+    | | rows | columns | the loop carries |
+    |---|---|---|---|
+    | `na.attention` | queries | keys | output, maximum and sum of an online softmax |
+    | `na.attention_dq` | queries | keys | the gradient of the queries |
+    | `na.attention_dkv` | keys | queries that see them, of one query head of the group after the other | the gradients of keys and values |
+
+    Tile values are small tensors under `linalg`; boxes are read, written and
+    masked by `na.tile` operations. Memory is linear in tokens: nothing but
+    tiles is allocated.
+
+    Column tiles start at the exact start of the union of what the rows of the
+    tile are paired with. Tiles inside the intersection are not masked, axes
+    that no window edge can cut are never masked, tiles outside the union do
+    not exist.
 
     Tiles come from the operation's schedule, and its target decides the form:
 
     | | CPU | GPU |
     |---|---|---|
-    | scores, accumulators | `[keys, queries]`, `[Dv, queries]`: statistics run along the queries' lanes | `[queries, keys]`, `[queries, Dv]`: rows of fragments |
-    | operands of products | extended to the accumulator's type when loaded | in their own type; weights are truncated to the values' |
-    | scale | in the query tile | in the exponent; on the scores where it is not positive or there is a bias |
-    | exponential | `exp` | `exp2` of a multiply-add; the running maximum is that of exponents of two |
+    | scores, accumulators | `[columns, rows]`, `[channels, rows]`: rows run along vector lanes | `[rows, columns]`, `[rows, channels]`: rows of fragments |
+    | operands of products | extended to the accumulator's type when loaded | in their own type; weights and gradients of logits are truncated to it |
+    | scale | in the row tile | in the exponent; on the scores where it is not positive or there is a bias |
+    | exponential | `exp` | `exp2` of a multiply-add; the running maximum, and the LSE once it is loaded, are exponents of two |
     | `linalg.generic` | one for all that one pass can do | each elementwise, or one reduction along rows |
     | values of many channels | one tile | chunks of `value_tile`, at most 256, as a dimension of the grid after the head; the last one ends with the channels and may overlap the one before |
 
     Both forms are the same function and run on a CPU. The grid of the GPU form
     keeps the schedule as its attribute `na.schedule`.
 
+    Queries of a column tile that do not exist are zeros, gradient and
+    statistics too, and add nothing.
+
     With a `warpgroup_tile` an iteration of the grid is that of a CTA, and its
-    queries belong to one to three warpgroups, side by side on one axis. They
-    are an inner `scf.forall`, mapped to `#gpu.warpgroup<x>`. All warpgroups
-    walk the key tiles of the CTA's span, but each has a span and an interior
+    rows belong to one to three warpgroups, side by side on one axis. They are
+    an inner `scf.forall`, mapped to `#gpu.warpgroup<x>`. All warpgroups
+    walk the column tiles of the CTA's span, but each has a span and an interior
     of its own: an `scf.if` leaves out the tiles that it does not need, unless
     the spans cannot differ, and each cut axis has a mask of its own. The axis
     of the warpgroups varies fastest, and with two of them the tiles that only
@@ -357,6 +370,152 @@ def NADecomposeAttention : Pass<"na-decompose-attention"> {
   ];
 }
 
+def NADecomposeAttentionGrad : Pass<"na-decompose-attention-grad"> {
+  let summary = "Rewrite na.attention_grad as an operation for each gradient";
+  let description = [{
+    Computes `delta`, the row sums of `output * output_grad` minus the gradient
+    of the LSE, in a `linalg.generic` (in f32, or f64 for f64), and rewrites the
+    operation as `na.attention_dq`, `na.attention_dkv` and, where their
+    destinations are there, `na.attention_dbias` and
+    `na.attention_dadditional`. `delta`, `[B, X.., Hq]`, is the only workspace.
+    No sum of the parts needs atomic operations, so the result is
+    deterministic, whether or not the operation asks for it.
+
+    With `unfused`, the attention weights are computed once more from the LSE
+    and are, with their gradients, tensors `[B, X.., Hq, prod(size)]` in memory:
+    `na.qk`, the exponentials, `na.av_grad`, the gradients of the scores, and
+    `na.qk_grad`. Operations with additional keys have no such form, which a
+    remark says, and get the other. So do those whose attention weights take
+    more bytes than `weights-limit`, or are of dynamic size.
+
+    The operation's scale and schedule are passed on. On memrefs the same
+    program is built between `bufferization.to_tensor` and
+    `bufferization.materialize_in_destination`.
+
+    Example: `-na-decompose-attention-grad` turns
+
+    ```mlir
+    %g:3 = na.attention_grad
+        ins(%q, %k, %v, %o, %lse, %do
+            : tensor<1x56x4x32xf32>, tensor<1x56x4x32xf32>,
+              tensor<1x56x4x32xf32>, tensor<1x56x4x32xf32>,
+              tensor<1x56x4xf32>, tensor<1x56x4x32xf32>)
+        outs(%dq0, %dk0, %dv0
+             : tensor<1x56x4x32xf32>, tensor<1x56x4x32xf32>,
+               tensor<1x56x4x32xf32>)
+        window(<size = [7]>)
+        -> tensor<1x56x4x32xf32>, tensor<1x56x4x32xf32>, tensor<1x56x4x32xf32>
+    ```
+
+    into
+
+    ```mlir
+    %delta = linalg.generic {indexing_maps = [#all, #all, #row],
+          iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+        ins(%o, %do : tensor<1x56x4x32xf32>, tensor<1x56x4x32xf32>)
+        outs(%zeros : tensor<1x56x4xf32>) {
+    ^bb0(%in: f32, %in_1: f32, %out: f32):
+      %0 = arith.mulf %in, %in_1 : f32
+      %1 = arith.addf %out, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<1x56x4xf32>
+    %dq = na.attention_dq
+        ins(%q, %k, %v, %do
+            : tensor<1x56x4x32xf32>, tensor<1x56x4x32xf32>,
+              tensor<1x56x4x32xf32>, tensor<1x56x4x32xf32>)
+        stats(%lse, %delta : tensor<1x56x4xf32>, tensor<1x56x4xf32>)
+        outs(%dq0 : tensor<1x56x4x32xf32>) window(<size = [7]>)
+        -> tensor<1x56x4x32xf32>
+    %dk, %dv = na.attention_dkv
+        ins(%q, %k, %v, %do
+            : tensor<1x56x4x32xf32>, tensor<1x56x4x32xf32>,
+              tensor<1x56x4x32xf32>, tensor<1x56x4x32xf32>)
+        stats(%lse, %delta : tensor<1x56x4xf32>, tensor<1x56x4xf32>)
+        outs(%dk0, %dv0 : tensor<1x56x4x32xf32>, tensor<1x56x4x32xf32>)
+        window(<size = [7]>) -> tensor<1x56x4x32xf32>, tensor<1x56x4x32xf32>
+    ```
+
+    Errors: none.
+  }];
+  let options = [
+    Option<"unfused", "unfused", "bool", "false",
+           "Keep attention weights and their gradients in memory">,
+    Option<"weightsLimit", "weights-limit", "int64_t", "-1",
+           "With unfused, the most bytes that attention weights may take; of "
+           "any size, known or not, if negative">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect",
+    "::mlir::bufferization::BufferizationDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+}
+
+def NAInsertGrad : Pass<"na-insert-grad", "::mlir::ModuleOp"> {
+  let summary = "Add the backward function of functions with na operations";
+  let description = [{
+    For a function `@f` on tensors adds `@f_grad` beside it. Its arguments are
+    those of `@f`, then the gradient of each result of `@f` that is a tensor of
+    floats; its results are the gradients of the arguments of `@f` that are
+    tensors of floats (zeros for those that do not matter). It computes what it
+    needs of `@f` once more.
+
+    Differentiated are `na.attention`, `na.qk`, `na.av` and `na.merge`, the
+    elementwise `arith.addf`, `arith.subf`, `arith.mulf`, `arith.divf`,
+    `arith.negf`, `arith.extf`, `arith.truncf` and `math.exp`, and
+    `tensor.cast`. Operations that no argument reaches, such as constants, may
+    be any. A value with several uses adds up their gradients; the gradient of
+    an LSE is honoured, so that outputs joined by `na.merge` differentiate
+    right. Functions are one block.
+
+    Example: `-na-insert-grad` turns
+
+    ```mlir
+    func.func @f(%q: tensor<1x56x4x32xf32>, %k: tensor<1x56x4x32xf32>,
+                 %v: tensor<1x56x4x32xf32>) -> tensor<1x56x4x32xf32> {
+      %e = tensor.empty() : tensor<1x56x4x32xf32>
+      %o = na.attention ins(%q, %k, %v : ..) outs(%e : ..) window(<size = [7]>)
+          -> tensor<1x56x4x32xf32>
+      return %o : tensor<1x56x4x32xf32>
+    }
+    ```
+
+    into `@f` and
+
+    ```mlir
+    func.func @f_grad(%q: tensor<1x56x4x32xf32>, %k: tensor<1x56x4x32xf32>,
+                      %v: tensor<1x56x4x32xf32>, %do: tensor<1x56x4x32xf32>)
+        -> (tensor<1x56x4x32xf32>, tensor<1x56x4x32xf32>,
+            tensor<1x56x4x32xf32>) {
+      %e = tensor.empty() : tensor<1x56x4x32xf32>
+      %l = tensor.empty() : tensor<1x56x4xf32>
+      %o, %lse = na.attention ins(%q, %k, %v : ..) outs(%e, %l : ..)
+          window(<size = [7]>) -> tensor<1x56x4x32xf32>, tensor<1x56x4xf32>
+      %dq, %dk, %dv = na.attention_grad ins(%q, %k, %v, %o, %lse, %do : ..)
+          outs(%e0, %e1, %e2 : ..) window(<size = [7]>)
+          -> tensor<1x56x4x32xf32>, tensor<1x56x4x32xf32>,
+             tensor<1x56x4x32xf32>
+      return %dq, %dk, %dv : ..
+    }
+    ```
+
+    Errors: an operation without a gradient between an argument and a result; a
+    function of several blocks or on memrefs; a name in `functions` that is no
+    function; a symbol `f_grad` that is there already.
+  }];
+  let options = [
+    ListOption<"functions", "functions", "std::string",
+               "Functions to differentiate (default: those with an na operation "
+               "in them)">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::na::NADialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+}
+
 def NATileUnfused : Pass<"na-tile-unfused"> {
   let summary = "Tile na.qk and na.av into dense products";
   let description = [{
@@ -378,7 +537,7 @@ def NATileUnfused : Pass<"na-tile-unfused"> {
     cut into chunks.
 
     Operations with dynamic heads, head dim or value dim are left for
-    `convert-na-to-loops`, with a remark.
+    `convert-na-to-loops`, with a remark; so are `na.qk_grad` and `na.av_grad`.
 
     Example: with 16 queries and 24 keys per tile, `-na-tile-unfused` and
     canonicalisation turn

@@ -6,15 +6,17 @@
 //===----------------------------------------------------------------------===//
 //
 // The tiled program has two forms, and this file is where they are told apart.
+// Rows are what a tile owns an accumulator of, columns what its loop goes over:
+// queries and keys, or for the gradients of keys and values the reverse.
 //
-// The CPU form holds queries along vector lanes: scores [keys, queries],
-// operands widened as they are loaded, the scale in the query tile, and what
-// one pass over the scores can compute in one linalg operation.
+// The CPU form holds rows along vector lanes: scores [columns, rows], operands
+// widened as they are loaded, the scale in the row tile, and what one pass over
+// the scores can compute in one linalg operation.
 //
-// The GPU form holds queries along the rows of fragments: scores [queries,
-// keys], operands in their own type for the tensor cores, the scale in the
-// exponent of a base-2 softmax, and linalg operations that each are elementwise
-// or one reduction along rows.
+// The GPU form holds rows along the rows of fragments: scores [rows, columns],
+// operands in their own type for the tensor cores, the scale in the exponent of
+// a base-2 exponential, and linalg operations that each are elementwise or one
+// reduction along rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,11 +32,11 @@ namespace mlir::na {
 class TileForm {
 public:
   /// Where logits get their scale.
-  enum class ScaleAt { Query, Scores, Exponent };
+  enum class ScaleAt { Row, Scores, Exponent };
 
   /// The form of an operation with this schedule that accumulates in
-  /// `accumulator`. `softmax` says whether logits only go to a softmax without
-  /// a bias, so that their scale can wait until the exponent.
+  /// `accumulator`. `softmax` says whether logits only go to an exponential
+  /// without a bias, so that their scale can wait until the exponent.
   TileForm(ScheduleAttr schedule, FloatType accumulator, double scale = 1,
            bool softmax = false);
 
@@ -45,14 +47,14 @@ public:
   /// Of a tile of `whole`, an operand of a product.
   FloatType getOperandType(Value whole) const;
 
-  /// Scores are [keys, queries] and accumulators [channels, queries], or each
-  /// the other way around.
-  bool isKeyMajor() const { return !gpu; }
+  /// Scores are [columns, rows] and accumulators [channels, rows], or each the
+  /// other way around.
+  bool isColumnMajor() const { return !gpu; }
   /// Dimensions of a tile of scores.
-  unsigned getKeyDim() const { return isKeyMajor() ? 0 : 1; }
-  unsigned getQueryDim() const { return isKeyMajor() ? 1 : 0; }
-  /// [rows, columns] of a tile whose rows are queries unless key-major.
-  SmallVector<int64_t, 2> getShape(int64_t queries, int64_t others) const;
+  unsigned getColumnDim() const { return isColumnMajor() ? 0 : 1; }
+  unsigned getRowDim() const { return isColumnMajor() ? 1 : 0; }
+  /// The shape of a tile of `rows` by `others`.
+  SmallVector<int64_t, 2> getShape(int64_t rows, int64_t others) const;
 
   double getScale() const { return scale; }
   ScaleAt getScaleAt() const { return scaleAt; }

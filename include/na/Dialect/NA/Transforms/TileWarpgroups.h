@@ -22,7 +22,8 @@ namespace mlir::na {
 
 /// Checks that the warpgroups of the schedule of `op` can be tiled; says why
 /// not otherwise.
-LogicalResult checkWarpgroups(Operation *op, ScheduleAttr schedule);
+LogicalResult checkWarpgroups(Operation *op, ScheduleAttr schedule,
+                              TileGrid::Rows rows);
 
 /// The order in which a CTA of two warpgroups walks the key tiles of one row
 /// along the split axis.
@@ -46,7 +47,7 @@ struct Warpgroup {
   SmallVector<AxisTile, 3> cta;
   /// The warpgroup's own part.
   GridPoint own;
-  IndexValue keyTiles;
+  IndexValue columnTiles;
   std::optional<SplitOrder> order;
 };
 
@@ -67,13 +68,16 @@ public:
   /// Builds a warpgroup's loop over the CTA's key tiles, which carries `state`;
   /// `body` returns the new state. Each cut axis has a mask of its own. Where
   /// the spans of the warpgroups can differ, the state stays as it is at tiles
-  /// that the warpgroup does not need.
-  SmallVector<Value>
-  buildKeyLoop(OpBuilder &builder, Location loc, const Warpgroup &warpgroup,
-               ValueRange state,
-               function_ref<SmallVector<Value>(OpBuilder &, const KeyTile &,
-                                               ValueRange state)>
-                   body) const;
+  /// that the warpgroup does not need. The loop goes over all tiles `rounds`
+  /// times. Tiles of `additionalKeys` keys (0 for none), which all warpgroups
+  /// compute, come last.
+  SmallVector<Value> buildColumnLoop(
+      OpBuilder &builder, Location loc, const Warpgroup &warpgroup,
+      OpFoldResult additionalKeys, ValueRange state,
+      function_ref<SmallVector<Value>(OpBuilder &, const ColumnTile &,
+                                      ValueRange state)>
+          body,
+      int64_t rounds = 1) const;
 
 private:
   bool canLieBeyond() const;
@@ -83,7 +87,11 @@ private:
                           const SplitOrder &order, const AxisTile &tile,
                           IndexValue step) const;
   Value buildNeeded(OpBuilder &builder, Location loc,
-                    const Warpgroup &warpgroup, const KeyTile &tile) const;
+                    const Warpgroup &warpgroup, const ColumnTile &tile) const;
+  ColumnTile::Additional buildAdditional(OpBuilder &builder, Location loc,
+                                         const Warpgroup &warpgroup,
+                                         IndexValue keys,
+                                         IndexValue step) const;
 
   TileGrid cta, rows;
   /// The axis along which the warpgroups lie side by side, and their number.

@@ -15,8 +15,8 @@
 
 namespace mlir::na {
 
-/// What schedules of `op` depend on; none if it is not `na.attention`, `na.qk`
-/// or `na.av`.
+/// What schedules of `op` depend on; none if it is not `na.attention`,
+/// `na.attention_dq`, `na.attention_dkv`, `na.qk` or `na.av`.
 std::optional<::na::schedule::Workload> getWorkload(Operation *op);
 
 } // namespace mlir::na

@@ -128,6 +128,26 @@ def NAGPU_MBarrierArriveOp : NAGPU_MBarrierOp<"mbarrier_arrive"> {
   let assemblyFormat = "$barrier `[` $index `]` attr-dict `:` type($barrier)";
 }
 
+def NAGPU_MBarrierArriveCopiesOp : NAGPU_MBarrierOp<"mbarrier_arrive_copies"> {
+  let summary = "An arrival of every lane of a producer, behind its copies";
+  let description = [{
+    Each of the 32 lanes of a producer of `nagpu.roles` arrives once, as soon as
+    what it has copied by the `nagpu.async_copy` of `copies`, and by all before,
+    is in shared memory. The lanes do not wait for it.
+
+    Example:
+
+    ```mlir
+    nagpu.mbarrier_arrive_copies %full[%i] after %token : !nagpu.barrier<2>
+    ```
+  }];
+  let arguments = (ins NAGPU_BarrierType:$barrier, Index:$index,
+                       Variadic<NAGPU_TokenType>:$copies);
+  let assemblyFormat = [{
+    $barrier `[` $index `]` `after` $copies attr-dict `:` type($barrier)
+  }];
+}
+
 def NAGPU_MBarrierExpectTxOp : NAGPU_MBarrierOp<"mbarrier_expect_tx"> {
   let summary = "Arrives and announces bytes that the TMA will copy";
   let description = [{
@@ -263,19 +283,39 @@ def NAGPU_TensorMapOp : NAGPU_Op<"tensor_map", [Pure]> {
     `D`. The address and the other strides must be multiples of 16 bytes; what
     only the run time knows of that is checked there.
 
-    Example: boxes of 192 tokens and half the channels:
+    With `dilation`, consecutive rows of a box are so many tokens apart on each
+    axis `X..`, and one map serves all residues. Dimension `i` of the map then
+    has `ceil(L / d)` entries for an axis of length `L`: with
+    `t' = t + ceil(L / d) d - L`, the token `t` is entry `t' / d`, and the
+    innermost coordinate has `t' % d` times the stride of the axis added to it.
+    So the last entry of each residue is its last token, and what a box covers
+    behind it reads as zeros. A box must start at a token: the first entries
+    of some residues lie before the tensor.
+
+    Examples: boxes of 192 tokens and half the channels, and boxes of 64 tokens
+    with every fourth of an axis:
 
     ```mlir
     %map = nagpu.tensor_map %k : memref<?x30x48x80x24x128xbf16>
       -> !nagpu.tensor_map<1x2x8x12x64xbf16, tma128>
+    %fourth = nagpu.tensor_map %k dilation [4, 1] : memref<?x50x48x24x64xbf16>
+      -> !nagpu.tensor_map<1x8x8x64xbf16, tma128>
     ```
   }];
-  let arguments = (ins MemRefOf<[F16, BF16]>:$source);
+  let arguments = (ins MemRefOf<[F16, BF16]>:$source,
+                       OptionalAttr<DenseI64ArrayAttr>:$dilation);
   let results = (outs NAGPU_TensorMapType:$result);
   let assemblyFormat = [{
-    $source attr-dict `:` type($source) `->` qualified(type($result))
+    $source (`dilation` $dilation^)? attr-dict
+    `:` type($source) `->` qualified(type($result))
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Tokens from one entry of an axis to the next.
+    int64_t getAxisDilation(int64_t axis) {
+      return getDilation() ? (*getDilation())[axis] : 1;
+    }
+  }];
 }
 
 def NAGPU_MultiprocessorsOp : NAGPU_Op<"multiprocessors", [Pure]> {

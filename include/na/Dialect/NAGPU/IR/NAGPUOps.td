@@ -70,6 +70,9 @@ def NAGPU_AsyncCopyOp : NAGPU_Op<"async_copy",
     rows with a coordinate outside `[0, length)` and columns beyond `D` are
     filled with zeros.
 
+    A source without channels, `[B, X.., H]`, goes to the one row of a tile:
+    column `(i, j, ..)`, row-major over `box`, is that of the token.
+
     A tile in the panels of the TMA (`tma128`, `tma64`, `tma32`) has `D` columns.
     Its copy is one that `nagpu-specialize-warps` gives to a producer as a
     `nagpu.tma_load`; `convert-nagpu-to-nvvm` refuses one that is left.
@@ -86,6 +89,10 @@ def NAGPU_AsyncCopyOp : NAGPU_Op<"async_copy",
     NAGPU_GlobalMemRef:$source, Index:$batch, Index:$head,
     Variadic<Index>:$at, NAGPU_SharedType:$dest,
     DenseI64ArrayAttr:$box, DenseI64ArrayAttr:$dilation, I64Attr:$warps);
+  let extraClassDeclaration = [{
+    /// Whether the source has no channels, and the tile is one row.
+    bool isVector();
+  }];
   let results = (outs NAGPU_TokenType:$token);
   let assemblyFormat = [{
     $source `[` $batch `,` $head `]` `at` `(` $at `)` `box` $box
@@ -239,6 +246,28 @@ def NAGPU_FmaOp : NAGPU_Op<"fma",
 // Fragments
 //===----------------------------------------------------------------------===//
 
+def NAGPU_LdVectorOp : NAGPU_Op<"ldvector", [MemoryEffects<[MemRead]>]> {
+  let summary = "Loads the one row of a shared tile for rows or columns";
+  let description = [{
+    Element `i` of the tile's row becomes that of row `i` (role `row`) or of
+    column `i` (role `column`) of the fragments that the result is combined
+    with.
+
+    Example: what the columns of scores, queries here, are shifted by:
+
+    ```mlir
+    %c = nagpu.ldvector %lse
+      : !nagpu.shared<1x64xf32, xor> -> !nagpu.fragment<64xf32, column, 4>
+    ```
+  }];
+  let arguments = (ins NAGPU_SharedType:$source);
+  let results = (outs NAGPU_FragmentType:$result);
+  let assemblyFormat = [{
+    $source attr-dict `:` type($source) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 def NAGPU_SplatOp : NAGPU_Op<"splat", [Pure]> {
   let summary = "A fragment whose elements are all one value";
   let description = [{
@@ -282,6 +311,7 @@ def NAGPU_ConvertOp : NAGPU_Op<"convert", [Pure]> {
     | from | to | how |
     |---|---|---|
     | `accumulator` f32 | `lhs` f16, bf16 | rounds; no data moves between threads |
+    | `lhs` f16, bf16 | `accumulator` f32 | exactly; no data moves between threads |
     | `accumulator` f32 | `lhs` f32 | no data moves: column `8 k + 2 t + e` takes the place of column `8 k + 4 e + t`, so the rows of the `rhs` must be loaded in that order (`permuted` on `nagpu.ldmatrix`) |
     | `partial_row` | `row` | sums over the four lanes of a row |
 
@@ -304,8 +334,8 @@ def NAGPU_MapOp : NAGPU_Op<"map",
   let description = [{
     The region is evaluated for every element that a thread holds, on the
     elements of the operands at the same place; `row` operands are the same
-    for all columns. Results, and operands that are no rows, all have one
-    shape; if there is neither, `over` gives the type that is iterated over.
+    for all columns, `column` operands (beside an `accumulator`) for all rows.
+    Results, and operands that are neither, all have one shape; if there is neither, `over` gives the type that is iterated over.
     `partial_row` operands and results are only allowed if everything is
     row-like. What is computed from a `partial_row` must be linear in it, by
     `arith.addf`, `subf`, `negf`, `mulf`, `divf`, `select` or `math.fma`, and

@@ -17,7 +17,8 @@ def NAGPU_Role : I32Enum<"Role", "Which operand of a product a fragment is", [
     I32EnumCase<"Lhs", 1, "lhs">,
     I32EnumCase<"Rhs", 2, "rhs">,
     I32EnumCase<"Row", 3, "row">,
-    I32EnumCase<"PartialRow", 4, "partial_row">]> {
+    I32EnumCase<"PartialRow", 4, "partial_row">,
+    I32EnumCase<"Column", 5, "column">]> {
   let cppNamespace = "::mlir::nagpu";
 }
 
@@ -54,28 +55,32 @@ def NAGPU_FragmentType : NAGPU_Type<"Fragment", "fragment"> {
     | `rhs` `[K, N]`, 32-bit | for `k` over `K / 8`, `j` over `N / 8`, `r` over 2: `(8 k + 4 r + t, 8 j + g)` |
     | `row` `[M]` | for `i`, `h` over 2: `(w R + 16 i + g + 8 h)`; the four lanes of equal `g` hold the same |
     | `partial_row` `[M]` | as `row`, but the value is the sum over the four lanes of equal `g` |
+    | `column` `[N]` | for `j` over `N / 8`, `e` over 2: `(8 j + 2 t + e)`; the eight lanes of equal `t`, in all warps, hold the same |
 
     The accumulator of a `wgmma` of 64 rows (one warpgroup) has the layout of
     `accumulator` with 4 warps, and its left operand in registers that of `lhs`
     with 4 warps, so that both products share these types. In a region of
     `nagpu.roles`, warps are counted within the warpgroup.
 
-    Every warp holds the whole of an `rhs`. In 32-bit products the columns of
+    Every warp holds the whole of an `rhs` and of a `column`. In 32-bit products the columns of
     an `lhs` made from an accumulator are permuted within each 8, see
     `nagpu.convert`.
 
     Example: `!nagpu.fragment<128x64xf32, accumulator, 4>`.
   }];
   let parameters = (ins
-    ArrayRefParameter<"int64_t", "rows and columns, or rows">:$shape,
+    ArrayRefParameter<"int64_t", "rows and columns, or one of them">:$shape,
     "::mlir::Type":$elementType,
     EnumParameter<NAGPU_Role>:$role,
     "int64_t":$warps);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    int64_t getRows() const { return getShape()[0]; }
-    int64_t getColumns() const { return getShape().size() > 1 ? getShape()[1] : 1; }
+    int64_t getRows() const {
+      return getRole() == Role::Column ? 1 : getShape().front();
+    }
+    int64_t getColumns() const { return isRowLike() ? 1 : getShape().back(); }
+    /// Whether there is one element for each row.
     bool isRowLike() const {
       return getRole() == Role::Row || getRole() == Role::PartialRow;
     }

@@ -39,7 +39,13 @@ def NAGPUAssignLayouts : Pass<"nagpu-assign-layouts"> {
     them elementwise `accumulator`, one value per query `row`. Products become
     `nagpu.ldmatrix` and `nagpu.mma` (f16, bf16, and f32 with `f32-math=tf32`)
     or `nagpu.fma` (f32). Channels are padded to the depth of a product here,
-    in the tiles only. The query operand stays in registers where they suffice.
+    in the tiles only. A left operand that loops do not change stays in
+    registers where they suffice.
+
+    Vectors that are loaded, a number a token, become the one row of a shared
+    tile, which `nagpu.ldvector` reads as `row` or `column`, whichever the
+    elementwise operations that use them want; what is computed from a vector of
+    columns is computed where it is used.
 
     In a loop over warpgroups (`#gpu.warpgroup<x>`), fragments are those of one
     warpgroup of 4 warps. Its tiles, of f16 or bf16, lie in the panels of the
@@ -131,7 +137,8 @@ def NAGPUSpecializeWarps : Pass<"nagpu-specialize-warps"> {
     `nagpu.roles`. Its copies become loads by the TMA: one producer warp loads
     the keys, one the values and one the queries, into rings of `stages` slots
     behind barriers that say which are full and which are free. The tensors get
-    descriptors (`nagpu.tensor_map`) before the launch.
+    descriptors (`nagpu.tensor_map`) before the launch, one each, whatever the
+    dilation.
 
     What consumers read of the arithmetic on the induction variable, conditions
     (is the tile needed, which axes does a window edge cut) and positions, the
@@ -140,8 +147,8 @@ def NAGPUSpecializeWarps : Pass<"nagpu-specialize-warps"> {
     needed, its slots are freed unread.
 
     Errors: `stages` outside 0 to 64; a copy that shares its tile, group or
-    wait, with dilation, or of a tensor made in the kernel; more than one loop
-    over keys, or more tiles in it than there are producer warps; a tile that
+    wait, that has dilation on an axis of dynamic length, or of a tensor made in
+    the kernel; more than one loop over keys, or more tiles in it than there are producer warps; a tile that
     other operations than products read; more than four words of messages;
     products that take more registers than the threads of so many warpgroups
     start with.
@@ -193,6 +200,33 @@ def NAGPUOverlapProducts : Pass<"nagpu-overlap-products"> {
   let dependentDialects = [
     "::mlir::nagpu::NAGPUDialect", "::mlir::arith::ArithDialect",
     "::mlir::scf::SCFDialect"];
+}
+
+def NAGPUOverlapGradients : Pass<"nagpu-overlap-gradients"> {
+  let summary = "Let products of a tile run beside its elementwise work";
+  let description = [{
+    Rewrites the loop over tiles in the consumers of gradients, which have two
+    products of loaded tiles, for the scores and for their gradients, and
+    products of what is computed from these. The second product of loaded tiles
+    is issued behind the first one, and every wait moves to what needs its
+    result, with as many groups pending as are younger then: weights are computed
+    while the product for their gradients runs, and those gradients while the
+    weights are multiplied. What a wait frees is freed behind it. The weights, of
+    which the product in flight has the registers of its operand, are read from
+    those afterwards.
+
+    Example:
+
+    ```mlir
+    %s = nagpu.wgmma ..  nagpu.wgmma_commit
+    %p = nagpu.wgmma ..  nagpu.wgmma_commit
+    %s1 = nagpu.wgmma_wait pending 1 (%s : ..)
+    .. weights from %s1 ..
+    ```
+
+    A loop of another form is left as it is.
+  }];
+  let dependentDialects = ["::mlir::nagpu::NAGPUDialect"];
 }
 
 def NAGPUAssignSharedMemory : Pass<"nagpu-assign-shared-memory"> {

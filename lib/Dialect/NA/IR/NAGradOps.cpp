@@ -1,0 +1,428 @@
+//===- NAGradOps.cpp - Gradients of the na operations -----------*- C++ -*-===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "NAVerifiers.h"
+#include "na/Dialect/NA/IR/NA.h"
+
+using namespace mlir;
+using namespace mlir::na;
+using namespace mlir::na::detail;
+
+/// Destinations are the last operands, from `first` on.
+static MutableOperandRange destinationsFrom(Operation *op, unsigned first) {
+  return MutableOperandRange(op, first, op->getNumOperands() - first);
+}
+
+/// The operands that the gradients of na.attention have in common with it.
+template <typename OpTy>
+static AttentionOperands operandsOf(OpTy op) {
+  AttentionOperands operands(op, op.getQuery(), op.getKey(), op.getValue());
+  operands.bias = op.getBias();
+  operands.window = op.getWindow();
+  operands.scale = op.getScale();
+  return operands;
+}
+
+/// Those of an operation that gets the statistics of the rows.
+template <typename OpTy>
+static AttentionOperands operandsWithStatistics(OpTy op) {
+  AttentionOperands operands = operandsOf(op);
+  operands.outputs.push_back({"output_grad", shaped(op.getOutputGrad())});
+  operands.statistics.push_back({"lse", shaped(op.getLse())});
+  operands.statistics.push_back({"delta", shaped(op.getDelta())});
+  return operands;
+}
+
+template <typename OpTy>
+static FloatType elementType(OpTy op) {
+  return cast<FloatType>(shaped(op.getQuery()).getElementType());
+}
+
+//===----------------------------------------------------------------------===//
+// AttentionGradOp
+//===----------------------------------------------------------------------===//
+
+MutableOperandRange AttentionGradOp::getDpsInitsMutable() {
+  return destinationsFrom(getOperation(),
+                          getODSOperandIndexAndLength(10).first);
+}
+
+FloatType AttentionGradOp::getElementType() { return elementType(*this); }
+
+FloatType AttentionGradOp::getAccumulatorType() {
+  return accumulatorType(getElementType());
+}
+
+std::optional<double> AttentionGradOp::getScaleValue() {
+  return scaleValue(getScale(), shaped(getQuery()));
+}
+
+void AttentionGradOp::build(OpBuilder &builder, OperationState &state,
+                            Value query, Value key, Value value, Value output,
+                            Value lse, Value outputGrad, Value lseGrad,
+                            Value bias, Value additionalKey,
+                            Value additionalValue, Value queryGrad,
+                            Value keyGrad, Value valueGrad, Value biasGrad,
+                            Value additionalKeyGrad, Value additionalValueGrad,
+                            WindowAttr window, FloatAttr scale,
+                            bool deterministic, ScheduleAttr schedule) {
+  build(builder, state,
+        resultTypes({queryGrad, keyGrad, valueGrad, biasGrad, additionalKeyGrad,
+                     additionalValueGrad}),
+        query, key, value, output, lse, outputGrad, lseGrad, bias,
+        additionalKey, additionalValue, queryGrad, keyGrad, valueGrad, biasGrad,
+        additionalKeyGrad, additionalValueGrad, window, scale,
+        deterministic ? builder.getUnitAttr() : UnitAttr(), schedule);
+}
+
+LogicalResult AttentionGradOp::verify() {
+  Operation *op = getOperation();
+  AttentionOperands operands = operandsOf(*this);
+  operands.outputs.push_back({"output", shaped(getOutput())});
+  operands.outputs.push_back({"output_grad", shaped(getOutputGrad())});
+  operands.statistics.push_back({"lse", shaped(getLse())});
+  if (getLseGrad())
+    operands.statistics.push_back({"lse_grad", shaped(getLseGrad())});
+  operands.additionalKey = getAdditionalKey();
+  operands.additionalValue = getAdditionalValue();
+  operands.schedule = getScheduleAttr();
+  if (failed(verifyAttention(operands)) ||
+      failed(verifyGradient(op, {"query_grad", shaped(getQueryGrad())},
+                            operands.query)) ||
+      failed(verifyGradient(op, {"key_grad", shaped(getKeyGrad())},
+                            operands.key)) ||
+      failed(verifyGradient(op, {"value_grad", shaped(getValueGrad())},
+                            operands.value)))
+    return failure();
+  if (getBiasGrad()) {
+    if (!getBias())
+      return emitOpError() << "has 'bias_grad' without 'bias'";
+    if (failed(verifyGradient(op, {"bias_grad", shaped(getBiasGrad())},
+                              {"bias", shaped(getBias())})))
+      return failure();
+  }
+  if (!getAdditionalKeyGrad() != !getAdditionalValueGrad())
+    return emitOpError() << "has '"
+                         << (getAdditionalKeyGrad() ? "additional_key_grad"
+                                                    : "additional_value_grad")
+                         << "' alone, expected both of 'additional_key_grad' "
+                            "and 'additional_value_grad' or neither";
+  if (!getAdditionalKeyGrad())
+    return success();
+  if (!getAdditionalKey())
+    return emitOpError()
+           << "has 'additional_key_grad' without 'additional_key'";
+  if (failed(verifyGradient(
+          op, {"additional_key_grad", shaped(getAdditionalKeyGrad())},
+          {"additional_key", shaped(getAdditionalKey())})) ||
+      failed(verifyGradient(
+          op, {"additional_value_grad", shaped(getAdditionalValueGrad())},
+          {"additional_value", shaped(getAdditionalValue())})))
+    return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// AttentionDQOp
+//===----------------------------------------------------------------------===//
+
+MutableOperandRange AttentionDQOp::getDpsInitsMutable() {
+  return getQueryGradMutable();
+}
+
+FloatType AttentionDQOp::getElementType() { return elementType(*this); }
+
+FloatType AttentionDQOp::getAccumulatorType() {
+  return accumulatorType(getElementType());
+}
+
+std::optional<double> AttentionDQOp::getScaleValue() {
+  return scaleValue(getScale(), shaped(getQuery()));
+}
+
+void AttentionDQOp::build(OpBuilder &builder, OperationState &state,
+                          Value query, Value key, Value value, Value outputGrad,
+                          Value lse, Value delta, Value bias,
+                          Value additionalKey, Value additionalValue,
+                          Value queryGrad, WindowAttr window, FloatAttr scale,
+                          ScheduleAttr schedule) {
+  build(builder, state, resultTypes(queryGrad), query, key, value, outputGrad,
+        lse, delta, bias, additionalKey, additionalValue, queryGrad, window,
+        scale, schedule);
+}
+
+LogicalResult AttentionDQOp::verify() {
+  AttentionOperands operands = operandsWithStatistics(*this);
+  operands.additionalKey = getAdditionalKey();
+  operands.additionalValue = getAdditionalValue();
+  operands.schedule = getScheduleAttr();
+  if (failed(verifyAttention(operands)))
+    return failure();
+  return verifyGradient(getOperation(), {"query_grad", shaped(getQueryGrad())},
+                        operands.query);
+}
+
+//===----------------------------------------------------------------------===//
+// AttentionDKVOp
+//===----------------------------------------------------------------------===//
+
+MutableOperandRange AttentionDKVOp::getDpsInitsMutable() {
+  return destinationsFrom(getOperation(), getODSOperandIndexAndLength(7).first);
+}
+
+FloatType AttentionDKVOp::getElementType() { return elementType(*this); }
+
+FloatType AttentionDKVOp::getAccumulatorType() {
+  return accumulatorType(getElementType());
+}
+
+std::optional<double> AttentionDKVOp::getScaleValue() {
+  return scaleValue(getScale(), shaped(getQuery()));
+}
+
+void AttentionDKVOp::build(OpBuilder &builder, OperationState &state,
+                           Value query, Value key, Value value,
+                           Value outputGrad, Value lse, Value delta, Value bias,
+                           Value keyGrad, Value valueGrad, WindowAttr window,
+                           FloatAttr scale, ScheduleAttr schedule) {
+  build(builder, state, resultTypes({keyGrad, valueGrad}), query, key, value,
+        outputGrad, lse, delta, bias, keyGrad, valueGrad, window, scale,
+        schedule);
+}
+
+LogicalResult AttentionDKVOp::verify() {
+  AttentionOperands operands = operandsWithStatistics(*this);
+  operands.schedule = getScheduleAttr();
+  if (failed(verifyAttention(operands)) ||
+      failed(verifyGradient(getOperation(), {"key_grad", shaped(getKeyGrad())},
+                            operands.key)))
+    return failure();
+  return verifyGradient(getOperation(), {"value_grad", shaped(getValueGrad())},
+                        operands.value);
+}
+
+//===----------------------------------------------------------------------===//
+// AttentionDAdditionalOp
+//===----------------------------------------------------------------------===//
+
+MutableOperandRange AttentionDAdditionalOp::getDpsInitsMutable() {
+  return destinationsFrom(getOperation(), getODSOperandIndexAndLength(6).first);
+}
+
+FloatType AttentionDAdditionalOp::getElementType() {
+  return elementType(*this);
+}
+
+FloatType AttentionDAdditionalOp::getAccumulatorType() {
+  return accumulatorType(getElementType());
+}
+
+std::optional<double> AttentionDAdditionalOp::getScaleValue() {
+  return scaleValue(getScale(), shaped(getQuery()));
+}
+
+void AttentionDAdditionalOp::build(OpBuilder &builder, OperationState &state,
+                                   Value query, Value outputGrad,
+                                   Value additionalKey, Value additionalValue,
+                                   Value lse, Value delta,
+                                   Value additionalKeyGrad,
+                                   Value additionalValueGrad, FloatAttr scale,
+                                   ScheduleAttr schedule) {
+  build(builder, state, resultTypes({additionalKeyGrad, additionalValueGrad}),
+        query, outputGrad, additionalKey, additionalValue, lse, delta,
+        additionalKeyGrad, additionalValueGrad, scale, schedule);
+}
+
+LogicalResult AttentionDAdditionalOp::verify() {
+  Operation *op = getOperation();
+  Named query{"query", shaped(getQuery())};
+  Named outputGrad{"output_grad", shaped(getOutputGrad())};
+  Named extraKey{"additional_key", shaped(getAdditionalKey())};
+  Named extraValue{"additional_value", shaped(getAdditionalValue())};
+  Named lse{"lse", shaped(getLse())}, delta{"delta", shaped(getDelta())};
+  int64_t rank = getSpatialRank();
+  if (failed(verifyDestinationStyle(op)))
+    return failure();
+  if (rank < 1 || rank > 3)
+    return emitOpError() << "'query' has rank " << rank + 3
+                         << ", expected 4 to 6, [B, X.., Hq, D]";
+  Type element = query.type.getElementType();
+  if (failed(verifyRank(op, outputGrad, rank + 3, "[B, X.., Hq, Dv]")) ||
+      failed(verifyElementType(op, outputGrad, element, "the query's")))
+    return failure();
+  for (Named statistic : {lse, delta})
+    if (failed(verifyRank(op, statistic, rank + 2, "[B, X.., Hq]")) ||
+        failed(verifyElementType(op, statistic, accumulatorType(element),
+                                 "f32, or f64 for f64 queries")))
+      return failure();
+  if (failed(verifyAdditional(op, extraKey, extraValue, query, outputGrad,
+                              /*key=*/std::nullopt, /*value=*/std::nullopt)) ||
+      failed(verifySameTokens(op, {query, outputGrad, lse, delta}, rank)) ||
+      failed(verifyHeads(op,
+                         {{query, rank + 1},
+                          {outputGrad, rank + 1},
+                          {lse, rank + 1},
+                          {delta, rank + 1}},
+                         {{extraKey, 2}, {extraValue, 2}})) ||
+      failed(verifyChannels(op, {query, outputGrad, extraKey, extraValue})) ||
+      failed(verifyScale(op, getScale())) ||
+      failed(verifySchedule(op, getScheduleAttr(), rank)) ||
+      failed(verifyGradient(
+          op, {"additional_key_grad", shaped(getAdditionalKeyGrad())},
+          extraKey)))
+    return failure();
+  return verifyGradient(
+      op, {"additional_value_grad", shaped(getAdditionalValueGrad())},
+      extraValue);
+}
+
+//===----------------------------------------------------------------------===//
+// AttentionDBiasOp
+//===----------------------------------------------------------------------===//
+
+MutableOperandRange AttentionDBiasOp::getDpsInitsMutable() {
+  return getBiasGradMutable();
+}
+
+FloatType AttentionDBiasOp::getElementType() { return elementType(*this); }
+
+FloatType AttentionDBiasOp::getAccumulatorType() {
+  return accumulatorType(getElementType());
+}
+
+std::optional<double> AttentionDBiasOp::getScaleValue() {
+  return scaleValue(getScale(), shaped(getQuery()));
+}
+
+void AttentionDBiasOp::build(OpBuilder &builder, OperationState &state,
+                             Value query, Value key, Value value,
+                             Value outputGrad, Value lse, Value delta,
+                             Value bias, Value biasGrad, WindowAttr window,
+                             FloatAttr scale) {
+  build(builder, state, resultTypes(biasGrad), query, key, value, outputGrad,
+        lse, delta, bias, biasGrad, window, scale);
+}
+
+LogicalResult AttentionDBiasOp::verify() {
+  AttentionOperands operands = operandsWithStatistics(*this);
+  if (failed(verifyAttention(operands)))
+    return failure();
+  return verifyGradient(getOperation(), {"bias_grad", shaped(getBiasGrad())},
+                        {"bias", shaped(getBias())});
+}
+
+//===----------------------------------------------------------------------===//
+// QKGradOp
+//===----------------------------------------------------------------------===//
+
+MutableOperandRange QKGradOp::getDpsInitsMutable() {
+  return destinationsFrom(getOperation(), getODSOperandIndexAndLength(3).first);
+}
+
+std::optional<double> QKGradOp::getScaleValue() {
+  return scaleValue(getScale(), shaped(getQuery()));
+}
+
+void QKGradOp::build(OpBuilder &builder, OperationState &state, Value query,
+                     Value key, Value scoresGrad, Value queryGrad,
+                     Value keyGrad, Value biasGrad, WindowAttr window,
+                     FloatAttr scale, ScheduleAttr schedule) {
+  build(builder, state, resultTypes({queryGrad, keyGrad, biasGrad}), query, key,
+        scoresGrad, queryGrad, keyGrad, biasGrad, window, scale, schedule);
+}
+
+LogicalResult QKGradOp::verify() {
+  Operation *op = getOperation();
+  Named query{"query", shaped(getQuery())}, key{"key", shaped(getKey())};
+  if (failed(verifyQK(op, query, key, {"scores_grad", shaped(getScoresGrad())},
+                      getWindow(), getScale(), getScheduleAttr())) ||
+      failed(
+          verifyGradient(op, {"query_grad", shaped(getQueryGrad())}, query)) ||
+      failed(verifyGradient(op, {"key_grad", shaped(getKeyGrad())}, key)))
+    return failure();
+  if (getBiasGrad())
+    return verifyBias(op, {"bias_grad", shaped(getBiasGrad())}, query,
+                      getWindow());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// AVGradOp
+//===----------------------------------------------------------------------===//
+
+MutableOperandRange AVGradOp::getDpsInitsMutable() {
+  return destinationsFrom(getOperation(), getODSOperandIndexAndLength(3).first);
+}
+
+void AVGradOp::build(OpBuilder &builder, OperationState &state, Value weights,
+                     Value value, Value outputGrad, Value weightsGrad,
+                     Value valueGrad, WindowAttr window,
+                     ScheduleAttr schedule) {
+  build(builder, state, resultTypes({weightsGrad, valueGrad}), weights, value,
+        outputGrad, weightsGrad, valueGrad, window, schedule);
+}
+
+LogicalResult AVGradOp::verify() {
+  Operation *op = getOperation();
+  Named weights{"weights", shaped(getWeights())};
+  Named value{"value", shaped(getValue())};
+  return success(
+      succeeded(verifyAV(op, weights, value,
+                         {"output_grad", shaped(getOutputGrad())}, getWindow(),
+                         getScheduleAttr())) &&
+      succeeded(verifyGradient(op, {"weights_grad", shaped(getWeightsGrad())},
+                               weights)) &&
+      succeeded(
+          verifyGradient(op, {"value_grad", shaped(getValueGrad())}, value)));
+}
+
+//===----------------------------------------------------------------------===//
+// MergeGradOp
+//===----------------------------------------------------------------------===//
+
+MutableOperandRange MergeGradOp::getDpsInitsMutable() {
+  return destinationsFrom(getOperation(), getODSOperandIndexAndLength(4).first);
+}
+
+void MergeGradOp::build(OpBuilder &builder, OperationState &state,
+                        ValueRange outputs, ValueRange lses, Value outputGrad,
+                        Value lseGrad, ValueRange outputsGrad,
+                        ValueRange lsesGrad) {
+  SmallVector<Type> types = resultTypes(outputsGrad);
+  llvm::append_range(types, resultTypes(lsesGrad));
+  build(builder, state, types, outputs, lses, outputGrad, lseGrad, outputsGrad,
+        lsesGrad);
+}
+
+LogicalResult MergeGradOp::verify() {
+  Operation *op = getOperation();
+  std::optional<Named> lseGrad;
+  if (getLseGrad())
+    lseGrad = Named{"lse_grad", shaped(getLseGrad())};
+  if (failed(verifyMerge(op, getOutputs(), getLses(),
+                         {"output_grad", shaped(getOutputGrad())}, lseGrad)))
+    return failure();
+  auto verifyGradients = [&](StringRef name, ValueRange operands,
+                             ValueRange gradients) -> LogicalResult {
+    if (operands.size() != gradients.size())
+      return emitOpError() << "has " << gradients.size() << " '" << name
+                           << "_grad' for " << operands.size() << " '" << name
+                           << "', expected one each";
+    for (auto [i, operand, gradient] : llvm::enumerate(operands, gradients)) {
+      std::string index = "[" + std::to_string(i) + "]";
+      std::string operandName = name.str() + index;
+      std::string gradientName = name.str() + "_grad" + index;
+      if (failed(verifyGradient(op, {gradientName, shaped(gradient)},
+                                {operandName, shaped(operand)})))
+        return failure();
+    }
+    return success();
+  };
+  if (failed(verifyGradients("outputs", getOutputs(), getOutputsGrad())))
+    return failure();
+  return verifyGradients("lses", getLses(), getLsesGrad());
+}

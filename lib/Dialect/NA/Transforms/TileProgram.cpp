@@ -1,0 +1,70 @@
+//===- TileProgram.cpp - The loops of a tiled program ---------------------===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "na/Dialect/NA/Transforms/TileProgram.h"
+
+#include "na/Dialect/NA/Transforms/TileBuilders.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace mlir::na;
+
+std::optional<WarpgroupGrid> TileProgram::getWarpgroups(const TileGrid &grid,
+                                                        ScheduleAttr schedule) {
+  if (!schedule.isForGPU() || schedule.getWarpgroupTile().empty())
+    return std::nullopt;
+  return WarpgroupGrid(grid, schedule.getWarpgroupTile());
+}
+
+void TileProgram::build(
+    RewriterBase &rewriter, Location loc, int64_t heads, ValueChunks values,
+    function_ref<void(ImplicitLocOpBuilder &, const Point &)> body) const {
+  scf::ForallOp loop =
+      grid.buildGrid(rewriter, loc, heads, values,
+                     [&](OpBuilder &builder, const GridPoint &at) {
+                       if (!warpgroups) {
+                         ImplicitLocOpBuilder b(loc, builder);
+                         return body(b, {at, /*warpgroup=*/nullptr});
+                       }
+                       warpgroups->buildWarpgroups(
+                           builder, loc, at,
+                           [&](OpBuilder &builder, const Warpgroup &warpgroup) {
+                             ImplicitLocOpBuilder b(loc, builder);
+                             body(b, {warpgroup.own, &warpgroup});
+                           });
+                     });
+  noteSchedule(loop, schedule);
+}
+
+Value TileProgram::buildRanges(ImplicitLocOpBuilder &b, const Point &at) const {
+  if (grid.getCutAxes().empty())
+    return {};
+  return mlir::na::buildRanges(b, rows, at.axes);
+}
+
+SmallVector<Value> TileProgram::buildColumnLoop(
+    ImplicitLocOpBuilder &b, const Point &at, ValueRange state,
+    function_ref<SmallVector<Value>(ImplicitLocOpBuilder &, const ColumnTile &,
+                                    ValueRange)>
+        body,
+    int64_t rounds, Value additional) const {
+  Location loc = b.getLoc();
+  auto step = [&](OpBuilder &builder, const ColumnTile &tile,
+                  ValueRange state) {
+    ImplicitLocOpBuilder b(loc, builder);
+    return body(b, tile, state);
+  };
+  if (at.warpgroup) {
+    OpFoldResult keys = b.getIndexAttr(0);
+    if (additional)
+      keys = memref::getMixedSize(b, loc, additional, 1);
+    return warpgroups->buildColumnLoop(b, loc, *at.warpgroup, keys, state, step,
+                                       rounds);
+  }
+  return grid.buildColumnLoop(b, loc, at.axes, state, step, rounds);
+}

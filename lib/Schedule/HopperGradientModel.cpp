@@ -1,0 +1,304 @@
+//===- HopperGradientModel.cpp - Gradients on Hopper ----------------------===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "na/Schedule/HopperGradientModel.h"
+
+#include "na/Schedule/WarpgroupBudgets.h"
+
+#include "AxisModel.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <map>
+
+using namespace na;
+using namespace na::schedule;
+
+namespace {
+
+constexpr int64_t maxGradientWarpgroups = 2;
+constexpr int64_t ownRows = 64;
+/// Columns of one product, and rows of a box of the TMA.
+constexpr int64_t maxColumns = 192, columnMultiple = 16;
+constexpr int64_t maxRegisters = 240;
+
+/// A tiling as rows and columns.
+struct Shape {
+  int64_t warpgroups, columns, stages;
+};
+
+/// Channels of the sums that a row owns, and of all products of a score.
+struct Channels {
+  int64_t sums, products;
+};
+
+Channels getChannels(const GpuProblem &problem) {
+  int64_t head = problem.headDim, value = problem.valueDim;
+  if (problem.hasKeyRows())
+    return {head + value, 2 * (head + value)};
+  return {head, 2 * head + value};
+}
+
+int64_t countSharedBytes(const GpuProblem &problem, const Shape &shape) {
+  int64_t rows = shape.warpgroups * ownRows;
+  int64_t channels = problem.headDim + problem.valueDim;
+  // LSE and delta of the queries.
+  int64_t statistics =
+      2 * 4 * (problem.hasKeyRows() ? shape.stages * shape.columns : rows);
+  return problem.operandBytes * channels *
+             (rows + shape.stages * shape.columns) +
+         statistics + bookkeepingBytes;
+}
+
+int64_t countRegisters(const GpuProblem &problem, int64_t columns) {
+  return countGradientRegisters(getChannels(problem).sums / 2, columns);
+}
+
+/// None if the block does not fit.
+std::optional<WarpgroupBudgets>
+getBudgets(const GpuProblem &problem, const GpuChip &chip, const Shape &shape) {
+  int64_t bytes = countSharedBytes(problem, shape);
+  int64_t registers = countRegisters(problem, shape.columns);
+  if (bytes > chip.sharedPerBlock || registers > maxRegisters ||
+      shape.columns > maxColumns || shape.columns % columnMultiple != 0)
+    return std::nullopt;
+  int64_t ofProduct = countProductRegisters(
+      shape.columns, std::max(problem.headDim, problem.valueDim));
+  WarpgroupBudgets budgets = getWarpgroupBudgets(
+      shape.warpgroups, registers, ofProduct, bytes, /*wide=*/false);
+  if (!budgets.fits)
+    return std::nullopt;
+  return budgets;
+}
+
+/// What all axes contribute together.
+struct Work {
+  double blocks = 1, loaded = 1, computed = 1, masked = 0;
+};
+
+void addAxis(Work &work, const AxisCost &all, const AxisCost &own) {
+  // Tiles start at the span of the block, not of the warpgroup.
+  constexpr double perOffset = 0.5;
+  double computed = std::min(all.columnTiles, own.columnTiles + perOffset);
+  work.blocks *= all.rowTiles;
+  work.loaded *= all.columnTiles;
+  work.computed *= computed;
+  if (own.cut)
+    work.masked += 1 - std::min(1.0, own.insideTiles / computed);
+}
+
+HopperGradientCost combine(const GpuProblem &problem, const GpuChip &chip,
+                           const Shape &shape, const WarpgroupBudgets &budgets,
+                           const Work &work) {
+  // Multiply-adds of a multiprocessor, and lanes of its other units.
+  constexpr double tensorRate = 2048, vectorRate = 128;
+  // Instructions of a score, and of its mask on an axis.
+  constexpr double perScore = 11, perMask = 2;
+  // What a unit does not hide of the other, and what of a tile all warpgroups
+  // of a multiprocessor share.
+  constexpr double exposed = 0.2, perTile = 550;
+  // A warpgroup waits for its products one after the other.
+  constexpr double leastTile = 1400;
+  constexpr double perBlock = 2000, cacheRate = 36;
+  Channels channels = getChannels(problem);
+  double warpgroups = double(shape.warpgroups);
+  double scores = warpgroups * ownRows * double(shape.columns);
+  double bytes =
+      double(problem.operandBytes * (problem.headDim + problem.valueDim));
+
+  HopperGradientCost cost;
+  cost.hasKeyRows = problem.hasKeyRows();
+  cost.sharedBytes = countSharedBytes(problem, shape);
+  cost.registers = countRegisters(problem, shape.columns);
+  double batchHeads = problem.batchHeads == dynamicLength
+                          ? double(8 * chip.multiprocessors)
+                          : double(problem.batchHeads);
+  cost.blocks = work.blocks * batchHeads;
+  double perMultiprocessor =
+      std::max(1.0, std::ceil(cost.blocks / double(chip.multiprocessors)));
+  double resident = std::min(double(budgets.blocks), perMultiprocessor);
+  cost.blocksPerMultiprocessor = int64_t(resident);
+  double additional =
+      double(window::ceilDiv(problem.additionalKeys, shape.columns));
+  cost.loaded = work.loaded + additional;
+  cost.computed = work.computed + additional;
+
+  double tensor = scores * double(channels.products) / tensorRate;
+  double vector = scores * (perScore + perMask * work.masked) / vectorRate;
+  double busy = resident * warpgroups;
+  // In this time all warpgroups of the block do one tile.
+  double tile = std::max({tensor, vector, leastTile * warpgroups / busy}) +
+                exposed * std::min(tensor, vector) * 2 / busy + perTile / busy;
+  double load = double(shape.columns) * bytes / cacheRate;
+  double edges = warpgroups * ownRows * 2 * bytes / cacheRate + perBlock;
+  cost.cycles =
+      perMultiprocessor *
+      (std::max(cost.computed * tile, cost.loaded * load) + edges / resident);
+  double needed = 1;
+  for (size_t i = 0; i < problem.axes.size(); ++i)
+    needed *= pairCount(problem, i);
+  cost.waste = work.blocks * work.computed * scores / needed;
+  return cost;
+}
+
+class Search {
+public:
+  Search(const GpuProblem &problem, const GpuChip &chip)
+      : problem(problem), chip(chip), rank(problem.axes.size()), own(rank),
+        column(rank) {}
+
+  std::optional<HopperTiling> run() {
+    visitRows(0, ownRows);
+    return best;
+  }
+
+private:
+  /// All boxes of the rows of a warpgroup.
+  void visitRows(size_t axis, int64_t left) {
+    if (axis + 1 == rank) {
+      own[axis] = left;
+      return visitShapes();
+    }
+    for (int64_t extent = 1; extent <= left; extent *= 2) {
+      own[axis] = extent;
+      visitRows(axis + 1, left / extent);
+    }
+  }
+
+  void visitShapes() {
+    for (int64_t warpgroups : {2, 1})
+      for (int64_t columns = maxColumns; columns > 0;
+           columns -= columnMultiple) {
+        shape = {warpgroups, columns, HopperTiling().stages};
+        budgets = getBudgets(problem, chip, shape);
+        if (!budgets)
+          continue;
+        for (split = 0; split < (warpgroups > 1 ? rank : 1); ++split)
+          visitColumns(0, columns);
+      }
+  }
+
+  /// All boxes of the shape's columns.
+  void visitColumns(size_t axis, int64_t left) {
+    if (axis + 1 == rank) {
+      column[axis] = left;
+      return visit();
+    }
+    for (int64_t extent = 1; extent <= left; ++extent)
+      if (left % extent == 0) {
+        column[axis] = extent;
+        visitColumns(axis + 1, left / extent);
+      }
+  }
+
+  const AxisCost &getAxis(size_t axis, int64_t rowTile, int64_t columnTile) {
+    auto [it, inserted] =
+        costs.try_emplace({int64_t(axis), rowTile, columnTile});
+    if (inserted)
+      it->second = axisCost(problem, axis, rowTile, columnTile);
+    return it->second;
+  }
+
+  void visit() {
+    Work work;
+    for (size_t i = 0; i < rank; ++i)
+      addAxis(
+          work,
+          getAxis(i, own[i] * (i == split ? shape.warpgroups : 1), column[i]),
+          getAxis(i, own[i], column[i]));
+    double cycles = combine(problem, chip, shape, *budgets, work).cycles;
+    // Near ties go to what was tried first, not to rounding errors.
+    if (best && cycles >= bestCycles * (1 - 1e-6))
+      return;
+    bestCycles = cycles;
+    best.emplace();
+    best->warpgroupTile = own;
+    std::vector<int64_t> rows = own;
+    rows[split] *= shape.warpgroups;
+    best->queryTile = problem.hasKeyRows() ? column : rows;
+    best->keyTile = problem.hasKeyRows() ? rows : column;
+    best->stages = shape.stages;
+  }
+
+  const GpuProblem &problem;
+  const GpuChip &chip;
+  size_t rank, split = 0;
+  Shape shape = {};
+  std::optional<WarpgroupBudgets> budgets;
+  std::map<std::array<int64_t, 3>, AxisCost> costs;
+  std::vector<int64_t> own, column;
+  std::optional<HopperTiling> best;
+  double bestCycles = std::numeric_limits<double>::infinity();
+};
+
+} // namespace
+
+std::string HopperGradientCost::describe() const {
+  char text[320];
+  std::snprintf(text, sizeof(text),
+                "predicted %.3g cycles, waste %.2f, %.3g %s tiles per thread "
+                "block, of which a warpgroup computes %.3g, %.0f thread blocks "
+                "(%d per multiprocessor), %.1f KiB of shared memory, %d "
+                "registers",
+                cycles, waste, loaded, hasKeyRows ? "query" : "key", computed,
+                blocks, int(blocksPerMultiprocessor),
+                double(sharedBytes) / 1024, int(registers));
+  return text;
+}
+
+bool schedule::isForGradientWarpgroups(const GpuProblem &problem) {
+  constexpr int64_t maxChannels = 256, channelMultiple = 16;
+  constexpr size_t maxRank = 3;
+  auto fits = [](int64_t channels) {
+    return channels > 0 && channels <= maxChannels &&
+           channels % channelMultiple == 0;
+  };
+  bool narrow = problem.gradient != Gradient::None &&
+                problem.operandBytes == 2 && fits(problem.headDim) &&
+                fits(problem.valueDim) &&
+                !(problem.hasBias && problem.hasKeyRows());
+  for (int64_t length : problem.lengths)
+    narrow &= length != dynamicLength;
+  return narrow && problem.axes.size() <= maxRank;
+}
+
+std::optional<HopperGradientCost>
+schedule::predictHopperGradient(const GpuProblem &problem, const GpuChip &chip,
+                                const HopperTiling &tiling) {
+  const std::vector<int64_t> &rows =
+      problem.hasKeyRows() ? tiling.keyTile : tiling.queryTile;
+  const std::vector<int64_t> &columns =
+      problem.hasKeyRows() ? tiling.queryTile : tiling.keyTile;
+  Shape shape = {1, 1, tiling.stages};
+  Work work;
+  int64_t own = 1;
+  for (size_t i = 0; i < problem.axes.size(); ++i) {
+    int64_t extent = tiling.warpgroupTile[i], warpgroups = rows[i] / extent;
+    if (rows[i] % extent != 0 ||
+        warpgroups * shape.warpgroups > maxGradientWarpgroups)
+      return std::nullopt;
+    shape.warpgroups *= warpgroups;
+    shape.columns *= columns[i];
+    own *= extent;
+    addAxis(work, axisCost(problem, i, rows[i], columns[i]),
+            axisCost(problem, i, extent, columns[i]));
+  }
+  std::optional<WarpgroupBudgets> budgets = getBudgets(problem, chip, shape);
+  if (own != ownRows || !budgets)
+    return std::nullopt;
+  return combine(problem, chip, shape, *budgets, work);
+}
+
+std::optional<HopperTiling>
+schedule::searchHopperGradient(const GpuProblem &problem, const GpuChip &chip) {
+  if (!isForGradientWarpgroups(problem) || !chip.hasWarpgroups)
+    return std::nullopt;
+  return Search(problem, chip).run();
+}
