@@ -48,6 +48,10 @@ done
 check "na-opt prints its version" "$bin/na-opt" --version
 check "na-run compiles, runs and verifies" \
   "$bin/na-run" --shape=14x14 --window=7x7 --heads=2 --head-dim=16 --verify
+check "na-tune tunes with nothing but na-run" \
+  env -i PATH=/usr/bin:/bin python3 -I "$ROOT/tools/na-tune/na-tune.py" \
+  --na-run="$bin/na-run" --output="$ROOT/build-portable/tuned.json" --quiet \
+  --candidates=2 --runs=1 --shape=14x14 --window=7x7 --heads=2 --head-dim=16
 
 echo "$passed passed, $failed failed"
 ((failed == 0))

@@ -80,7 +80,7 @@ run_step "conformance tests of gradients" gradient_tests
 python_files=(python/tests)
 "$VENV/bin/python3" -c 'import torch' 2>/dev/null || {
   say "PyTorch tests left out: build/venv has no torch"
-  python_files=(python/tests/test_numpy.py)
+  python_files=(python/tests/test_numpy.py python/tests/test_tools.py)
 }
 run_step "Python tests" python_tests "${python_files[@]}"
 ptxas_reports=()

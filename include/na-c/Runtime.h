@@ -116,6 +116,10 @@ typedef struct NaOptions {
   const char *chip; /* CUDA: "sm_80", ..; null: the device's. */
   /* Tiles, one entry per axis; 0: chosen by the cost model. */
   int64_t query_tile[3], key_tile[3];
+  /* A file of measured schedules, as na-tune writes it; null: the one that
+   * the environment variable NA_TUNING_FILE names, if any; "": none. Tiles come
+   * first. */
+  const char *tuning_file;
 } NaOptions;
 
 /* Defaults: everything 0, and a head of each (batch 1, heads 1). */
@@ -197,6 +201,26 @@ enum {
 /* `*text` is null-terminated and lives as long as the program. */
 NA_EXPORTED NaStatus naProgramGetText(const NaProgram *program, int32_t kind,
                                       const char **text);
+
+/* The keys that the query at coordinate `query` of an axis sees there: `count`
+ * coordinates from `first` on, `step` apart. */
+NA_EXPORTED NaStatus naProblemGetKeys(const NaProblem *problem, int32_t axis,
+                                      int64_t query, int64_t *first,
+                                      int64_t *count, int64_t *step);
+
+enum { NA_EXPLAIN_JSON = 0, NA_EXPLAIN_TEXT = 1, NA_EXPLAIN_SVG = 2 };
+
+/* Why a schedule is selected, as JSON, as text for people, or as a picture of
+ * the key tiles that a query tile visits: the `count` best schedules of the
+ * cost model for the target of `options`, in fused mode. Nothing is compiled,
+ * and no device is needed where `options` gives the chip. `query_tile` has the
+ * index of the query tile on each axis; null: one in the middle. `*text` is
+ * null-terminated and the caller's, see naTextRelease. */
+NA_EXPORTED NaStatus naExplainProblem(const NaProblem *problem,
+                                      const NaOptions *options, int32_t count,
+                                      const int64_t *query_tile, int32_t form,
+                                      char **text);
+NA_EXPORTED void naTextRelease(char *text);
 
 /*===----------------------------------------------------------------------===*\
 |* Launches

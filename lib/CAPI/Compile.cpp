@@ -13,14 +13,18 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "na/Dialect/NA/Transforms/Workload.h"
 #include "na/ExecutionEngine/Diagnostics.h"
 #include "na/InitAll.h"
+#include "na/Pipelines/Pipelines.h"
 #include "na/Runtime/KernelCache.h"
+#include "na/Schedule/Explain.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <cstdlib>
 #include <cstring>
 
 using namespace mlir;
@@ -28,6 +32,7 @@ using namespace mlir::na;
 using namespace mlir::na::capi;
 namespace cuda = ::na::cuda;
 namespace runtime = ::na::runtime;
+namespace schedule = ::na::schedule;
 
 //===----------------------------------------------------------------------===//
 // Errors
@@ -139,7 +144,7 @@ private:
 /// What the options come to.
 struct Target {
   bool onDevice = false;
-  std::string chip, pipeline, schedulePipeline;
+  std::string chip, pipeline, schedulePipeline, tuningFile;
   cuda::Device *device = nullptr;
 };
 
@@ -213,9 +218,13 @@ static NaStatus chooseTarget(const NaOptions &options, Target &target) {
     if (llvm::Error error = mlir::na::checkChip(target.chip))
       return makeStatus(NA_INVALID_ARGUMENT, std::move(error));
   }
+  const char *tuningFile =
+      options.tuning_file ? options.tuning_file : std::getenv("NA_TUNING_FILE");
+  target.tuningFile = tuningFile ? tuningFile : "";
   static const char *const modes[] = {"fused", "unfused", "naive"};
   std::string tiles = formatTile("query-tile", options.query_tile) +
-                      formatTile("key-tile", options.key_tile);
+                      formatTile("key-tile", options.key_tile) +
+                      formatTuningFileOption(target.tuningFile);
   target.pipeline =
       target.onDevice
           ? llvm::formatv("na-to-nvvm{{chip={0} format=isa mode={1} "
@@ -301,6 +310,7 @@ static NaStatus compileForDevice(Source &source, const Target &target,
                                  NaProgram &program) {
   CudaOptions options;
   options.pipeline = (Harness::getPreparation() + "," + target.pipeline).str();
+  options.tuningFile = target.tuningFile;
   if (target.device)
     options.assembler =
         "driver " + std::to_string(target.device->properties().driverVersion);
@@ -557,3 +567,98 @@ NaStatus naProgramGetText(const NaProgram *program, int32_t kind,
   *text = found->second.c_str();
   return ok();
 }
+
+//===----------------------------------------------------------------------===//
+// Explanations
+//===----------------------------------------------------------------------===//
+
+/// The leading entries that are not 0.
+static std::vector<int64_t> getTile(const int64_t (&tile)[3]) {
+  return {tile, std::find(tile, tile + 3, 0)};
+}
+
+static llvm::Expected<schedule::Explanation>
+explain(const schedule::Workload &workload, const NaOptions &options,
+        const Target &target, int32_t count, const int64_t *queryTile) {
+  schedule::ExplainOptions explainOptions;
+  schedule::RankingOptions &ranking = explainOptions.ranking;
+  ranking.target = target.onDevice ? target.chip : "cpu";
+  ranking.count = count;
+  ranking.fixed.queryTile = getTile(options.query_tile);
+  ranking.fixed.keyTile = getTile(options.key_tile);
+  size_t rank = workload.axes.size();
+  for (const auto *tile : {&ranking.fixed.queryTile, &ranking.fixed.keyTile})
+    if (!tile->empty() && tile->size() != rank)
+      return llvm::createStringError(
+          llvm::formatv("options.{0}: {1} entries, expected {2}, one per axis",
+                        tile == &ranking.fixed.queryTile ? "query_tile"
+                                                         : "key_tile",
+                        tile->size(), rank)
+              .str());
+  if (queryTile)
+    explainOptions.queryTile.assign(queryTile, queryTile + rank);
+  std::optional<schedule::TuningFile> tuning;
+  if (!target.tuningFile.empty()) {
+    auto file = schedule::TuningFile::read(target.tuningFile);
+    if (!file)
+      return file.takeError();
+    tuning = std::move(*file);
+    explainOptions.tuning = &*tuning;
+  }
+  return schedule::explain(workload, explainOptions);
+}
+
+NaStatus naExplainProblem(const NaProblem *problem, const NaOptions *given,
+                          int32_t count, const int64_t *queryTile, int32_t form,
+                          char **text) {
+  if (!problem || !text)
+    return makeStatus(NA_INVALID_ARGUMENT,
+                      problem ? "text: null" : "problem: null");
+  if (problem->struct_size != sizeof(NaProblem))
+    return makeStatus(NA_INVALID_ARGUMENT,
+                      "problem: struct_size is not sizeof(NaProblem); start "
+                      "with naProblemInit");
+  if (count < 1)
+    return makeStatus(NA_INVALID_ARGUMENT,
+                      "count: " + llvm::Twine(count) + " is less than 1");
+  if (form < NA_EXPLAIN_JSON || form > NA_EXPLAIN_SVG)
+    return makeStatus(NA_INVALID_ARGUMENT,
+                      "form: " + llvm::Twine(form) +
+                          " is not NA_EXPLAIN_JSON, TEXT or SVG");
+  NaOptions options;
+  NaStatus status = parseOptions(given, options);
+  if (status.code != NA_OK)
+    return status;
+  if (options.mode != NA_MODE_FUSED)
+    return makeStatus(NA_INVALID_ARGUMENT,
+                      "options.mode: only schedules of NA_MODE_FUSED are "
+                      "explained");
+  Target target;
+  status = chooseTarget(options, target);
+  if (status.code != NA_OK)
+    return status;
+  Session session;
+  Source source;
+  status = buildProblem(*problem, session.context, source);
+  if (status.code != NA_OK)
+    return status;
+  std::optional<schedule::Workload> workload;
+  source.module->walk([&](Operation *op) {
+    if (!workload)
+      workload = getWorkload(op);
+  });
+  auto explanation = explain(*workload, options, target, count, queryTile);
+  if (!explanation)
+    return makeStatus(NA_INVALID_ARGUMENT, explanation.takeError());
+  std::string made =
+      form == NA_EXPLAIN_TEXT ? schedule::printText(*explanation)
+      : form == NA_EXPLAIN_SVG
+          ? schedule::printSVG(*explanation)
+          : llvm::formatv("{0}",
+                          llvm::json::Value(schedule::toJSON(*explanation)))
+                .str();
+  *text = strdup(made.c_str());
+  return ok();
+}
+
+void naTextRelease(char *text) { std::free(text); }

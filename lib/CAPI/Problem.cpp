@@ -12,6 +12,7 @@
 #include "mlir/IR/Verifier.h"
 #include "na/Dialect/NA/IR/NA.h"
 #include "na/ExecutionEngine/Diagnostics.h"
+#include "na/Semantics/Window.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -270,5 +271,40 @@ NaStatus capi::buildProblem(const NaProblem &given,
       builder.getFunctionType(body->getArgumentTypes(), op->getResultTypes()));
   if (failed(verify(*source.module)))
     return makeStatus(NA_INVALID_ARGUMENT, errors.take("invalid problem"));
+  return ok();
+}
+
+NaStatus naProblemGetKeys(const NaProblem *given, int32_t axis, int64_t query,
+                          int64_t *first, int64_t *count, int64_t *step) {
+  if (!given || !first || !count || !step)
+    return makeStatus(NA_INVALID_ARGUMENT,
+                      given ? "first, count or step: null" : "problem: null");
+  if (given->struct_size != sizeof(NaProblem))
+    return makeStatus(NA_INVALID_ARGUMENT,
+                      "problem: struct_size is not sizeof(NaProblem); start "
+                      "with naProblemInit");
+  NaProblem problem = complete(*given);
+  std::string fault = findFault(problem);
+  if (!fault.empty())
+    return makeStatus(NA_INVALID_ARGUMENT, fault);
+  auto outside = [](const char *name, int64_t value, int64_t limit) {
+    return makeStatus(
+        NA_INVALID_ARGUMENT,
+        llvm::formatv("{0}: {1} is not in 0 to {2}", name, value, limit - 1)
+            .str());
+  };
+  if (axis < 0 || axis >= problem.rank)
+    return outside("axis", axis, problem.rank);
+  int64_t length = problem.tokens[axis];
+  if (query < 0 || query >= length)
+    return outside("query", query, length);
+  ::na::window::Axis window{problem.window[axis], problem.stride[axis],
+                            problem.dilation[axis], problem.causal[axis] != 0};
+  int64_t residue = query % window.dilation;
+  int64_t size = ::na::window::classSize(window, length, residue);
+  auto keys = ::na::window::keyRange(window, size, query / window.dilation);
+  *first = keys.begin * window.dilation + residue;
+  *count = keys.end - keys.begin;
+  *step = window.dilation;
   return ok();
 }

@@ -101,6 +101,18 @@ llvm::Expected<CudaCode> mlir::na::compileForCuda(ModuleOp module,
   return code;
 }
 
+static std::string hash(StringRef text) {
+  auto digest = llvm::SHA256::hash(
+      ArrayRef(reinterpret_cast<const uint8_t *>(text.data()), text.size()));
+  return "sha256:" + llvm::toHex(digest);
+}
+
+/// What a file holds; a file that cannot be read is the passes' error.
+static std::string hashFile(StringRef path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  return buffer ? hash((*buffer)->getBuffer()) : "unreadable";
+}
+
 /// The module as a key: its text, or a hash of a long one.
 static std::string getProblemKey(ModuleOp module) {
   std::string text;
@@ -109,9 +121,7 @@ static std::string getProblemKey(ModuleOp module) {
   constexpr size_t longest = 4096;
   if (text.size() <= longest)
     return text;
-  auto digest = llvm::SHA256::hash(
-      ArrayRef(reinterpret_cast<const uint8_t *>(text.data()), text.size()));
-  return "sha256:" + llvm::toHex(digest);
+  return hash(text);
 }
 
 llvm::Expected<CudaCode> mlir::na::compileForCuda(ModuleOp module,
@@ -126,6 +136,8 @@ llvm::Expected<CudaCode> mlir::na::compileForCuda(ModuleOp module,
   key.arch = arch.str();
   key.schedule =
       options.pipeline + " host-O" + std::to_string(options.optLevel);
+  if (!options.tuningFile.empty())
+    key.schedule += " tuning " + hashFile(options.tuningFile);
   key.compilerBuild = getCompilerBuild() + " for " + getHostTarget();
   key.assembler = options.assembler;
   runtime::Expected<runtime::KernelCache::CompiledPtr> compiled =

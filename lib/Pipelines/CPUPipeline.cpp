@@ -76,6 +76,13 @@ void mlir::na::addTileLowering(OpPassManager &pm) {
   pm.addPass(createCSEPass());
 }
 
+std::string mlir::na::formatTuningFileOption(StringRef path) {
+  if (path.empty())
+    return "";
+  StringRef quote = path.contains('"') ? "'" : "\"";
+  return (" tuning-file=" + quote + path + quote).str();
+}
+
 void mlir::na::buildCPULoopsPipeline(OpPassManager &pm,
                                      const CPUPipelineOptions &options) {
   pm.addPass(createCanonicalizerPass());
@@ -92,6 +99,7 @@ void mlir::na::buildCPULoopsPipeline(OpPassManager &pm,
     schedule.keyTile.assign(options.keyTile.begin(), options.keyTile.end());
     schedule.warpgroupTile.assign(options.warpgroupTile.begin(),
                                   options.warpgroupTile.end());
+    schedule.tuningFile = options.tuningFile;
     pm.addPass(createNASelectSchedule(schedule));
   }
   addBufferization(pm);

@@ -159,3 +159,47 @@ schedule::axisChoices(const Problem &problem, size_t i,
   }
   return choices;
 }
+
+Tiling schedule::makeTiling(const Problem &problem,
+                            const std::vector<const AxisChoice *> &choices) {
+  Tiling tiling;
+  for (const AxisChoice *choice : choices) {
+    tiling.queryTile.push_back(choice->rowTile);
+    tiling.keyTile.push_back(choice->columnTile);
+  }
+  if (problem.hasKeyRows())
+    std::swap(tiling.queryTile, tiling.keyTile);
+  return tiling;
+}
+
+SplitBlock schedule::splitBlock(const window::Axis &axis, int64_t size,
+                                int64_t begin, int64_t warpgroups,
+                                int64_t ownTile, int64_t keyTile) {
+  int64_t queryTile = warpgroups * ownTile;
+  int64_t end = std::min(begin + queryTile, size);
+  bool differs = window::canCut(axis, size, queryTile);
+  SplitBlock block;
+  block.span = window::tileSpan<int64_t>(axis, size, begin, end);
+  block.tiles = window::ceilDiv(block.span.end - block.span.begin, keyTile);
+  block.active = window::ceilDiv(end - begin, ownTile);
+  for (int64_t g = 0; g < block.active; ++g) {
+    block.last[g] = block.tiles;
+    if (!differs || block.active == 1)
+      continue;
+    int64_t from = begin + g * ownTile;
+    auto own = window::tileSpan<int64_t>(axis, size, from,
+                                         std::min(from + ownTile, end));
+    block.first[g] = (own.begin - block.span.begin) / keyTile;
+    block.last[g] = window::ceilDiv(own.end - block.span.begin, keyTile);
+  }
+  // Two warpgroups interleave tiles that only one of them needs, if they can,
+  // so that both are always busy.
+  if (warpgroups == 2 && block.active == 2) {
+    int64_t front = block.first[1], back = block.tiles - block.last[0];
+    if (block.tiles - front - back < std::abs(front - back)) {
+      block.first[1] = 0;
+      block.last[0] = block.tiles;
+    }
+  }
+  return block;
+}

@@ -53,6 +53,29 @@ struct AxisChoice {
   AxisCost cost;
 };
 
+/// Warpgroups of a thread block at most.
+constexpr int64_t maxWarpgroups = 3;
+
+/// The key tiles of a thread block on the axis along which its warpgroups lie,
+/// counted from the start of the block's span.
+struct SplitBlock {
+  window::Range<int64_t> span;
+  int64_t tiles;
+  /// Warpgroups that have queries.
+  int64_t active;
+  /// Those that each warpgroup computes: [first, last).
+  int64_t first[maxWarpgroups] = {}, last[maxWarpgroups] = {};
+};
+
+/// The block that starts at query `begin` of an axis of `size` positions, as
+/// the tiled program (TileWarpgroups.cpp) divides it.
+SplitBlock splitBlock(const window::Axis &axis, int64_t size, int64_t begin,
+                      int64_t warpgroups, int64_t ownTile, int64_t keyTile);
+
+/// The tiles of these choices, one per axis.
+Tiling makeTiling(const Problem &problem,
+                  const std::vector<const AxisChoice *> &choices);
+
 /// All ways to tile an axis with these row tiles. Column tiles are those of
 /// `fixedColumnTile`, one entry per axis, or if that is empty what
 /// `columnExtents` gives for the longest span of the row tile.

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AxisModel.h"
+#include "BestOf.h"
 
 #include <algorithm>
 #include <cmath>
@@ -76,8 +77,9 @@ Cost combine(const Problem &problem, const GridCost &grid, int64_t lanes) {
   if (vectors < 4)
     products *= 1 + 0.15 * (4 - vectors);
   Cost cost;
+  double softmax = scores * (exponential + maskPerAxis * double(grid.cutAxes));
   double perRowTile =
-      products + scores * (exponential + maskPerAxis * double(grid.cutAxes)) +
+      products + softmax +
       grid.columnTiles * columns * channels.columns * loadPerElement +
       rows * rowChannels * transposePerElement +
       grid.columnTiles * (perColumnTile + 2 * channels.accumulators * vectors);
@@ -86,6 +88,9 @@ Cost combine(const Problem &problem, const GridCost &grid, int64_t lanes) {
                       columns * channels.columns);
   // Tiles that do not stay in the second-level cache.
   constexpr double cacheBytes = 512 * 1024;
+  cost.productShare = products / perRowTile;
+  cost.softmaxShare = softmax / perRowTile;
+  cost.moveShare = 1 - cost.productShare - cost.softmaxShare;
   if (tileBytes > cacheBytes)
     perRowTile *= tileBytes / cacheBytes;
   cost.cycles = perRowTile * grid.rowTiles;
@@ -132,18 +137,19 @@ std::vector<AxisChoice> axisChoices(const Problem &problem, size_t i,
 /// Walks through all combinations of the axes' choices.
 class Search {
 public:
-  Search(const Problem &problem, const Tiling &fixed, int64_t lanes)
+  Search(const Problem &problem, size_t count, const Tiling &fixed,
+         int64_t lanes)
       : problem(problem), lanes(lanes),
         maxRows(fixed.getRowTile(problem).empty() ? 128 : unlimited),
         maxColumns(fixed.getColumnTile(problem).empty() ? 512 : unlimited),
-        current(problem.axes.size()) {
+        current(problem.axes.size()), best(count) {
     for (size_t i = 0; i < problem.axes.size(); ++i)
       choices.push_back(axisChoices(problem, i, fixed));
   }
 
-  Tiling run() {
+  std::vector<Tiling> run() {
     visit(0, GridCost());
-    return best;
+    return best.take();
   }
 
 private:
@@ -152,16 +158,8 @@ private:
   void visit(size_t axis, const GridCost &grid) {
     if (axis == choices.size()) {
       double cycles = combine(problem, grid, lanes).cycles;
-      if (cycles < bestCycles) {
-        bestCycles = cycles;
-        best = {};
-        for (const AxisChoice *choice : current) {
-          best.queryTile.push_back(choice->rowTile);
-          best.keyTile.push_back(choice->columnTile);
-        }
-        if (problem.hasKeyRows())
-          std::swap(best.queryTile, best.keyTile);
-      }
+      if (best.accepts(cycles))
+        best.insert(cycles, makeTiling(problem, current));
       return;
     }
     for (const AxisChoice &choice : choices[axis]) {
@@ -178,8 +176,7 @@ private:
   int64_t lanes, maxRows, maxColumns;
   std::vector<std::vector<AxisChoice>> choices;
   std::vector<const AxisChoice *> current;
-  Tiling best;
-  double bestCycles = std::numeric_limits<double>::infinity();
+  BestOf<Tiling> best;
 };
 
 } // namespace
@@ -213,7 +210,13 @@ Cost schedule::predictCpu(const Problem &problem, const Tiling &tiling,
   return cost;
 }
 
+std::vector<Tiling> schedule::rankCpu(const Problem &problem, size_t count,
+                                      const Tiling &fixed, int64_t lanes) {
+  return Search(problem, count, fixed, lanes).run();
+}
+
 Tiling schedule::searchCpu(const Problem &problem, const Tiling &fixed,
                            int64_t lanes) {
-  return Search(problem, fixed, lanes).run();
+  std::vector<Tiling> ranked = rankCpu(problem, 1, fixed, lanes);
+  return ranked.empty() ? Tiling() : ranked.front();
 }

@@ -8,6 +8,7 @@
 #include "na/Schedule/GpuCostModel.h"
 
 #include "AxisModel.h"
+#include "BestOf.h"
 
 #include <algorithm>
 #include <array>
@@ -28,10 +29,10 @@ constexpr int64_t maxKeys = 256;
 constexpr int64_t maxThreads = 1024;
 
 constexpr std::array<GpuChip, 4> chips = {{
-    {"sm_80", 108, 163 << 10, 164 << 10, 1024, 64, 36},
-    {"sm_86", 84, 99 << 10, 100 << 10, 512, 128, 24},
-    {"sm_89", 142, 99 << 10, 100 << 10, 512, 128, 24},
-    {"sm_90", 132, 227 << 10, 228 << 10, 1280, 128, 28, true},
+    {"sm_80", 108, 163 << 10, 164 << 10, 1024, 64, 36, 1.41},
+    {"sm_86", 84, 99 << 10, 100 << 10, 512, 128, 24, 1.7},
+    {"sm_89", 142, 99 << 10, 100 << 10, 512, 128, 24, 2.5},
+    {"sm_90", 132, 227 << 10, 228 << 10, 1280, 128, 28, 1.65, true},
 }};
 
 int64_t alignUp(int64_t value, int64_t multiple) {
@@ -317,6 +318,11 @@ GpuCost combine(const GpuProblem &problem, const GpuChip &chip,
   edges = elapsed(edges, edges, perBlock);
   cost.limit = work.limit();
   cost.cycles = perMultiprocessor * (cost.keyTiles * perKeyTile + edges);
+  double perShare = cost.keyTiles / (cost.keyTiles * perKeyTile + edges);
+  cost.tensorShare = work.tensor * perShare;
+  cost.softmaxShare = work.vector * perShare;
+  cost.sharedShare = work.shared * perShare;
+  cost.cacheShare = work.cache * perShare;
   return cost;
 }
 
@@ -382,16 +388,17 @@ std::vector<AxisChoice> axisChoices(const GpuProblem &problem, size_t i,
 /// Walks through all combinations of the axes' choices.
 class Search {
 public:
-  Search(const GpuProblem &problem, const GpuChip &chip, const GpuTiling &fixed)
+  Search(const GpuProblem &problem, const GpuChip &chip, size_t count,
+         const GpuTiling &fixed)
       : problem(problem), chip(chip), fixed(fixed),
         values(fixed.valueTile ? std::vector{fixed.valueTile}
                                : valueTiles(problem.valueDim)),
-        current(problem.axes.size()) {
+        current(problem.axes.size()), best(count) {
     for (size_t i = 0; i < problem.axes.size(); ++i)
       choices.push_back(axisChoices(problem, i, fixed));
   }
 
-  std::optional<GpuTiling> run() {
+  std::vector<GpuTiling> run() {
     // Small tiles are for problems of few tokens, and for those that fit none
     // else.
     int64_t tokens = 1;
@@ -399,11 +406,11 @@ public:
       tokens *= std::min(modelSize(problem, i), queryCounts.back());
     leastQueries = tokens <= 32 ? 16 : 64;
     visit(0, GridCost());
-    if (!best) {
+    if (best.empty()) {
       leastQueries = 16;
       visit(0, GridCost());
     }
-    return best;
+    return best.take();
   }
 
 private:
@@ -445,18 +452,19 @@ private:
     if (!resources)
       return;
     double cycles = combine(problem, chip, grid, shape, *resources).cycles;
-    // Near ties go to what was tried first, not to rounding errors.
-    if (best && cycles >= bestCycles * (1 - 1e-9))
+    if (!best.accepts(cycles))
       return;
-    bestCycles = cycles;
-    best.emplace();
-    for (const AxisChoice *choice : current) {
-      best->queryTile.push_back(choice->rowTile);
-      best->keyTile.push_back(choice->columnTile);
-    }
-    best->warps = shape.warps;
-    best->stages = shape.stages;
-    best->valueTile = shape.valueTile;
+    GpuTiling tiling;
+    static_cast<Tiling &>(tiling) = makeTiling(problem, current);
+    tiling.warps = shape.warps;
+    tiling.stages = shape.stages;
+    tiling.valueTile = shape.valueTile;
+    bool distinct = fixed.queryTile.empty() || fixed.keyTile.empty();
+    best.insert(cycles, std::move(tiling),
+                [&](const GpuTiling &a, const GpuTiling &b) {
+                  return distinct && a.queryTile == b.queryTile &&
+                         a.keyTile == b.keyTile;
+                });
   }
 
   const GpuProblem &problem;
@@ -466,8 +474,7 @@ private:
   int64_t leastQueries = 0;
   std::vector<std::vector<AxisChoice>> choices;
   std::vector<const AxisChoice *> current;
-  std::optional<GpuTiling> best;
-  double bestCycles = std::numeric_limits<double>::infinity();
+  BestOf<GpuTiling> best;
 };
 
 } // namespace
@@ -523,8 +530,17 @@ std::optional<GpuCost> schedule::predictGpu(const GpuProblem &problem,
   return cost;
 }
 
+std::vector<GpuTiling> schedule::rankGpu(const GpuProblem &problem,
+                                         const GpuChip &chip, size_t count,
+                                         const GpuTiling &fixed) {
+  return Search(problem, chip, count, fixed).run();
+}
+
 std::optional<GpuTiling> schedule::searchGpu(const GpuProblem &problem,
                                              const GpuChip &chip,
                                              const GpuTiling &fixed) {
-  return Search(problem, chip, fixed).run();
+  std::vector<GpuTiling> ranked = rankGpu(problem, chip, 1, fixed);
+  if (ranked.empty())
+    return std::nullopt;
+  return ranked.front();
 }

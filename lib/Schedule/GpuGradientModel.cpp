@@ -262,12 +262,7 @@ private:
       return;
     bestCycles = cycles;
     best.emplace();
-    for (const AxisChoice *choice : current) {
-      best->queryTile.push_back(choice->rowTile);
-      best->keyTile.push_back(choice->columnTile);
-    }
-    if (problem.hasKeyRows())
-      std::swap(best->queryTile, best->keyTile);
+    static_cast<Tiling &>(*best) = makeTiling(problem, current);
     best->warps = grid.rows / fragment;
     best->stages = stages;
   }

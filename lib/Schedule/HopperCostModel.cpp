@@ -10,6 +10,7 @@
 #include "na/Schedule/WarpgroupBudgets.h"
 
 #include "AxisModel.h"
+#include "BestOf.h"
 
 #include <algorithm>
 #include <array>
@@ -22,7 +23,6 @@ using namespace na::schedule;
 
 namespace {
 
-constexpr int64_t maxWarpgroups = 3;
 constexpr int64_t rows = 64;
 /// Columns of one product, and rows of a box of the TMA.
 constexpr int64_t maxKeys = 256;
@@ -77,46 +77,26 @@ AxisWork splitAxis(const Problem &problem, size_t i, int64_t warpgroups,
   AxisWork work;
   for (int64_t block = 0; block < blocks; block += step, ++count) {
     int64_t begin = block * queryTile, end = std::min(begin + queryTile, size);
-    auto span = window::tileSpan<int64_t>(axis, size, begin, end);
-    int64_t tiles = window::ceilDiv(span.end - span.begin, keyTile);
-    int64_t active = window::ceilDiv(end - begin, ownTile);
-    // The key tiles of each warpgroup.
-    int64_t first[maxWarpgroups] = {}, last[maxWarpgroups] = {};
-    for (int64_t g = 0; g < active; ++g) {
-      last[g] = tiles;
-      if (!differs || active == 1)
-        continue;
-      int64_t from = begin + g * ownTile;
-      auto own = window::tileSpan<int64_t>(axis, size, from,
-                                           std::min(from + ownTile, end));
-      first[g] = (own.begin - span.begin) / keyTile;
-      last[g] = window::ceilDiv(own.end - span.begin, keyTile);
-    }
-    // Two warpgroups interleave tiles that only one of them needs, if they can,
-    // so that both are always busy.
-    if (warpgroups == 2 && active == 2) {
-      int64_t front = first[1], back = tiles - last[0];
-      if (tiles - front - back < std::abs(front - back)) {
-        first[1] = 0;
-        last[0] = tiles;
-      }
-    }
-    work.loaded += double(tiles);
-    for (int64_t g = 0; g < active; ++g) {
+    SplitBlock split =
+        splitBlock(axis, size, begin, warpgroups, ownTile, keyTile);
+    work.loaded += double(split.tiles);
+    for (int64_t g = 0; g < split.active; ++g) {
       int64_t from = begin + g * ownTile;
       auto interior = window::tileInterior<int64_t>(
           axis, size, from, std::min(from + ownTile, end));
       int64_t insideFirst =
-          window::ceilDiv(interior.begin - span.begin, keyTile);
-      int64_t insideLast = window::floorDiv(interior.end - span.begin, keyTile);
-      double computed = double(last[g] - first[g]);
+          window::ceilDiv(interior.begin - split.span.begin, keyTile);
+      int64_t insideLast =
+          window::floorDiv(interior.end - split.span.begin, keyTile);
+      double computed = double(split.last[g] - split.first[g]);
       work.computed += computed;
-      work.inside += double(std::max<int64_t>(
-          0, std::min(insideLast, last[g]) - std::max(insideFirst, first[g])));
-      double missing = double(warpgroups - active);
+      work.inside += double(
+          std::max<int64_t>(0, std::min(insideLast, split.last[g]) -
+                                   std::max(insideFirst, split.first[g])));
+      double missing = double(warpgroups - split.active);
       // Of three, the first and the last wait for each other.
       if (warpgroups == 3)
-        missing += 1 - computed / double(tiles);
+        missing += 1 - computed / double(split.tiles);
       work.weighted += computed * (1 + perMissing * missing);
     }
   }
@@ -220,12 +200,19 @@ double countPieces(int64_t channels) {
   return double(channels / width);
 }
 
-/// Cycles of the kernel. The constants were fitted to 140 measurements of
-/// generated kernels on an H200 (2026-11-30), of problems with head dims of
-/// 32 to 256, most of which it meets within 10 %.
+/// Cycles that a thread block keeps units busy, and all that it takes.
+struct BlockCycles {
+  double tensor = 0, exponentials = 0, cache = 0, masks = 0, all = 0;
+};
+
+/// Cycles of the kernel; `parts`, if given, gets those of a thread block. The
+/// constants were fitted to 140 measurements of generated kernels on an H200
+/// (2026-11-30), of problems with head dims of 32 to 256, most of which it
+/// meets within 10 %.
 double predictCycles(const GpuProblem &problem, const GpuChip &chip,
                      const BlockWork &work, const BlockShape &shape,
-                     const WarpgroupBudgets &budgets) {
+                     const WarpgroupBudgets &budgets,
+                     BlockCycles *parts = nullptr) {
   // Of a score of each of 64 queries: matrix units, per channel of keys and
   // values; exponentials; and what two warpgroups reach where neither unit
   // hides the other.
@@ -287,6 +274,14 @@ double predictCycles(const GpuProblem &problem, const GpuChip &chip,
       std::max(work.weighted * tile, work.loaded * load) / work.blocks +
       perBlock / resident +
       warpgroups * (perWarpgroup + double(rows) * bytes / cacheRate);
+  if (parts) {
+    double keys = double(shape.keys), computed = work.computed / work.blocks;
+    parts->tensor = computed * keys * perChannel * channels;
+    parts->exponentials = computed * keys * perExponential;
+    parts->cache = work.loaded / work.blocks * load;
+    parts->masks = computed * keys * perMasked * work.maskedAxes;
+    parts->all = cycles;
+  }
   return cycles * (problem.batchHeads == dynamicLength ? work.blocks
                                                        : perMultiprocessor);
 }
@@ -321,17 +316,21 @@ private:
 
 class Search {
 public:
-  Search(const GpuProblem &problem, const GpuChip &chip)
-      : problem(problem), chip(chip), rank(problem.axes.size()) {
+  Search(const GpuProblem &problem, const GpuChip &chip, size_t count)
+      : problem(problem), chip(chip), rank(problem.axes.size()),
+        others(count - 1) {
     for (size_t i = 0; i < rank; ++i)
       tables.emplace_back(problem, i);
     own.resize(rank);
     key.resize(rank);
   }
 
-  std::optional<HopperTiling> run() {
+  std::vector<HopperTiling> run() {
     visitRows(0, rows);
-    return best;
+    std::vector<HopperTiling> ranked = others.take();
+    if (selected)
+      ranked.insert(ranked.begin(), std::move(*selected));
+    return ranked;
   }
 
 private:
@@ -384,19 +383,30 @@ private:
     addAdditionalKeys(problem, shape, work);
     shape.separable = hasSeparableColumns(key, cutsOuterAxes);
     double cycles = predictCycles(problem, chip, work, shape, *budgets);
-    // Near ties go to what was tried first: more keys, not rounding errors. A
-    // block of one warpgroup shares its multiprocessor with others, which the
-    // model does not do full justice.
-    double margin = bestWarpgroups == 1 ? 0.05 : 1e-6;
-    if (best && cycles >= bestCycles * (1 - margin))
+    if (!isSelected(cycles) && !others.accepts(cycles))
       return;
-    bestCycles = cycles;
-    bestWarpgroups = shape.warpgroups;
-    best.emplace();
-    best->warpgroupTile = best->queryTile = own;
-    best->queryTile[split] *= shape.warpgroups;
-    best->keyTile = key;
-    best->stages = stages;
+    HopperTiling tiling;
+    tiling.warpgroupTile = tiling.queryTile = own;
+    tiling.queryTile[split] *= shape.warpgroups;
+    tiling.keyTile = key;
+    tiling.stages = stages;
+    if (isSelected(cycles)) {
+      if (selected)
+        others.insert(selectedCycles, std::move(*selected));
+      selectedCycles = cycles;
+      selectedWarpgroups = shape.warpgroups;
+      selected = std::move(tiling);
+    } else {
+      others.insert(cycles, std::move(tiling));
+    }
+  }
+
+  /// Near ties go to what was tried first: more keys, not rounding errors. A
+  /// block of one warpgroup shares its multiprocessor with others, which the
+  /// model does not do full justice.
+  bool isSelected(double cycles) const {
+    double margin = selectedWarpgroups == 1 ? 0.05 : 1e-6;
+    return !selected || cycles < selectedCycles * (1 - margin);
   }
 
   const GpuProblem &problem;
@@ -407,9 +417,10 @@ private:
   std::optional<WarpgroupBudgets> budgets;
   std::vector<AxisTable> tables;
   std::vector<int64_t> own, key;
-  std::optional<HopperTiling> best;
-  double bestCycles = std::numeric_limits<double>::infinity();
-  int64_t bestWarpgroups = 0;
+  std::optional<HopperTiling> selected;
+  double selectedCycles = 0;
+  int64_t selectedWarpgroups = 0;
+  BestOf<HopperTiling> others;
 };
 
 } // namespace
@@ -444,6 +455,7 @@ bool schedule::isForWarpgroups(const GpuProblem &problem) {
 std::optional<HopperCost> schedule::predictHopper(const GpuProblem &problem,
                                                   const GpuChip &chip,
                                                   const HopperTiling &tiling) {
+  HopperCost cost;
   BlockWork work;
   BlockShape shape = {1, 1, tiling.stages, true};
   int64_t own = 1;
@@ -461,6 +473,8 @@ std::optional<HopperCost> schedule::predictHopper(const GpuProblem &problem,
             ? splitAxis(problem, i, warpgroups, ownTile, tiling.keyTile[i])
             : commonAxis(problem, i, ownTile, tiling.keyTile[i]);
     work.add(axis);
+    cost.axes.push_back(
+        {axis.cut, axis.maskedShare(), axis.loaded / axis.blocks, axis.blocks});
     cutsOuterAxes |= axis.cut && i + 1 < problem.axes.size();
     shape.keys *= tiling.keyTile[i];
     own *= ownTile;
@@ -475,9 +489,14 @@ std::optional<HopperCost> schedule::predictHopper(const GpuProblem &problem,
     queries *= double(length);
   needed += queries * double(problem.additionalKeys);
   shape.separable = hasSeparableColumns(tiling.keyTile, cutsOuterAxes);
-  HopperCost cost;
   cost.sharedBytes = countSharedBytes(problem, shape);
-  cost.cycles = predictCycles(problem, chip, work, shape, *budgets);
+  BlockCycles parts;
+  cost.cycles = predictCycles(problem, chip, work, shape, *budgets, &parts);
+  cost.registers = budgets->consumer;
+  cost.tensorShare = parts.tensor / parts.all;
+  cost.exponentialShare = parts.exponentials / parts.all;
+  cost.cacheShare = parts.cache / parts.all;
+  cost.maskShare = parts.masks / parts.all;
   cost.blocksPerMultiprocessor = budgets->blocks;
   cost.waste = work.computed * double(rows * shape.keys) / needed;
   cost.loaded = work.loaded / work.blocks;
@@ -490,33 +509,36 @@ std::optional<HopperCost> schedule::predictHopper(const GpuProblem &problem,
   return cost;
 }
 
-std::optional<HopperTiling> schedule::searchHopper(const GpuProblem &problem,
-                                                   const GpuChip &chip) {
+std::vector<HopperTiling> schedule::rankHopper(const GpuProblem &problem,
+                                               const GpuChip &chip,
+                                               size_t count) {
   if (!isForWarpgroups(problem) || !chip.hasWarpgroups)
-    return std::nullopt;
-  return Search(problem, chip).run();
+    return {};
+  return Search(problem, chip, count).run();
 }
 
-bool schedule::isFasterWithWarpgroups(const GpuProblem &problem,
-                                      const GpuChip &chip,
-                                      const HopperTiling &tiling) {
+std::optional<HopperTiling> schedule::searchHopper(const GpuProblem &problem,
+                                                   const GpuChip &chip) {
+  std::vector<HopperTiling> ranked = rankHopper(problem, chip, 1);
+  if (ranked.empty())
+    return std::nullopt;
+  return ranked.front();
+}
+
+GpuProblem schedule::withKnownBatch(const GpuProblem &problem,
+                                    const GpuChip &chip) {
+  GpuProblem full = problem;
+  if (full.batchHeads == dynamicLength)
+    full.batchHeads = 8 * chip.multiprocessors;
+  return full;
+}
+
+double schedule::scaleOfWarps(const GpuCost &best, const GpuTiling &tiling) {
   // The other model was fitted to longer loops: where a query tile has few keys
   // it predicts up to 1.8 times of what such kernels were measured to take.
   constexpr double fewKeys = 512, ofFewKeys = 0.75, otherwise = 0.85;
-  GpuProblem full = problem;
-  // A batch that is not known fills the chip.
-  if (full.batchHeads == dynamicLength)
-    full.batchHeads = 8 * chip.multiprocessors;
-  // Both read it in the same way, of which the other model knows no time.
-  full.hasBias = false;
-  std::optional<HopperCost> cost = predictHopper(full, chip, tiling);
-  std::optional<GpuTiling> other = searchGpu(full, chip);
-  if (!cost || !other)
-    return bool(cost);
-  std::optional<GpuCost> otherCost = predictGpu(full, chip, *other);
-  double keys = otherCost->keyTiles;
-  for (int64_t extent : other->keyTile)
+  double keys = best.keyTiles;
+  for (int64_t extent : tiling.keyTile)
     keys *= double(extent);
-  return cost->cycles <
-         otherCost->cycles * (keys < fewKeys ? ofFewKeys : otherwise);
+  return keys < fewKeys ? ofFewKeys : otherwise;
 }

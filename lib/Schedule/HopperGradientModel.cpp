@@ -23,7 +23,7 @@ using namespace na::schedule;
 
 namespace {
 
-constexpr int64_t maxWarpgroups = 2;
+constexpr int64_t maxGradientWarpgroups = 2;
 constexpr int64_t ownRows = 64;
 /// Columns of one product, and rows of a box of the TMA.
 constexpr int64_t maxColumns = 192, columnMultiple = 16;
@@ -281,7 +281,8 @@ schedule::predictHopperGradient(const GpuProblem &problem, const GpuChip &chip,
   int64_t own = 1;
   for (size_t i = 0; i < problem.axes.size(); ++i) {
     int64_t extent = tiling.warpgroupTile[i], warpgroups = rows[i] / extent;
-    if (rows[i] % extent != 0 || warpgroups * shape.warpgroups > maxWarpgroups)
+    if (rows[i] % extent != 0 ||
+        warpgroups * shape.warpgroups > maxGradientWarpgroups)
       return std::nullopt;
     shape.warpgroups *= warpgroups;
     shape.columns *= columns[i];

@@ -8,7 +8,8 @@
 
 Each problem (shapes, types, window, ..) is compiled on first use, in a fraction of a second, and
 kept for the life of the process. `na_mlir.torch` has the PyTorch operator, functions with NATTEN's
-argument names, and modules.
+argument names, and modules. `python -m na_mlir.bench` times problems, `python -m na_mlir.viz` draws
+windows and tiles.
 """
 
 from __future__ import annotations
@@ -16,21 +17,22 @@ from __future__ import annotations
 from ._attention import (
     cache_size,
     clear_cache,
-    explain,
     get_num_threads,
-    mlir,
     neighborhood_attention,
-    ptx,
     set_num_threads,
+    set_tuning_file,
     version,
 )
 from ._gradients import Gradients, neighborhood_attention_backward
+from ._inspection import Benchmark, benchmark, explain, mlir, ptx
 from ._library import CompileError, DeviceError
 
 __all__ = [
+    "Benchmark",
     "CompileError",
     "DeviceError",
     "Gradients",
+    "benchmark",
     "cache_size",
     "clear_cache",
     "explain",
@@ -40,6 +42,7 @@ __all__ = [
     "neighborhood_attention_backward",
     "ptx",
     "set_num_threads",
+    "set_tuning_file",
     "version",
 ]
 

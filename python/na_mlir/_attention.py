@@ -4,23 +4,20 @@
 
 from __future__ import annotations
 
-import re
+import os
 import sys
 from typing import Any, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
 from . import _library, _numpy, _programs
-from ._problem import Problem
-from ._programs import Target, get_program
+from ._problem import ARRAYS
 
 PerAxis = Union[int, Sequence[int]]
 PerAxisBool = Union[bool, Sequence[bool]]
 
-_NAMES = ("q", "k", "v", "additional_keys", "additional_values", "bias")
 
-
-def _is_tensor(value: Any) -> bool:
+def is_tensor(value: Any) -> bool:
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.Tensor)
 
@@ -48,13 +45,13 @@ def _from_dlpack(name: str, value: Any) -> Any:
     return torch.from_dlpack(value)
 
 
-def _import_arrays(
-    values: Tuple[Any, ...], names: Sequence[str] = _NAMES
+def import_arrays(
+    values: Tuple[Any, ...], names: Sequence[str] = ARRAYS
 ) -> Tuple[Tuple[Any, ...], bool]:
     """The arguments as arrays of one kind, and whether they are tensors of PyTorch."""
     arrays = tuple(
         value
-        if value is None or isinstance(value, np.ndarray) or _is_tensor(value)
+        if value is None or isinstance(value, np.ndarray) or is_tensor(value)
         else _from_dlpack(name, value)
         for name, value in zip(names, values)
     )
@@ -124,7 +121,7 @@ def neighborhood_attention(
         CompileError: for what the compiler cannot do on the target.
         DeviceError: for what the driver of the GPU refuses.
     """
-    arrays, tensors = _import_arrays((q, k, v, additional_keys, additional_values, bias))
+    arrays, tensors = import_arrays((q, k, v, additional_keys, additional_values, bias))
     parameters = (window, stride, dilation, causal, scale, bool(return_lse))
     if tensors:
         from . import torch as binding
@@ -133,139 +130,6 @@ def neighborhood_attention(
     else:
         output, lse = _numpy.attention(arrays, parameters, mode, f32_math)
     return (output, lse) if return_lse else output
-
-
-def _inspect(
-    arrays: Tuple[Any, ...], parameters: Tuple[Any, ...], chip: Optional[str], mode: str, math: str
-) -> Tuple[Problem, _library.Program]:
-    imported, tensors = _import_arrays(arrays)
-    if tensors:
-        from . import torch as binding
-
-        problem = binding._make(imported, parameters)
-        target = binding._target(imported[0], mode, math)
-    else:
-        problem = _numpy.make(imported, parameters)
-        target = Target(mode=mode, f32_math=math)
-    if chip is not None:
-        target = Target(cuda=True, chip=chip, mode=mode, f32_math=math)
-    return problem, get_program(problem, target)
-
-
-def mlir(
-    q: Any,
-    k: Any,
-    v: Any,
-    window: PerAxis,
-    stride: PerAxis = 1,
-    dilation: PerAxis = 1,
-    causal: PerAxisBool = False,
-    scale: Optional[float] = None,
-    additional_keys: Any = None,
-    additional_values: Any = None,
-    bias: Any = None,
-    return_lse: bool = False,
-    *,
-    stage: str = "source",
-    chip: Optional[str] = None,
-    mode: str = "fused",
-    f32_math: str = "ieee",
-) -> str:
-    """The MLIR of a call: at `stage` "source", "schedule" (with a schedule) or "lowered" (after all
-    passes). For the device of the arrays, or the GPU `chip`, which need not be there."""
-    if stage not in ("source", "schedule", "lowered"):
-        raise ValueError(f"stage: {stage!r} is not one of 'source', 'schedule', 'lowered'")
-    _, program = _inspect(
-        (q, k, v, additional_keys, additional_values, bias),
-        (window, stride, dilation, causal, scale, bool(return_lse)),
-        chip,
-        mode,
-        f32_math,
-    )
-    return program.text(stage)
-
-
-def ptx(
-    q: Any,
-    k: Any,
-    v: Any,
-    window: PerAxis,
-    stride: PerAxis = 1,
-    dilation: PerAxis = 1,
-    causal: PerAxisBool = False,
-    scale: Optional[float] = None,
-    additional_keys: Any = None,
-    additional_values: Any = None,
-    bias: Any = None,
-    return_lse: bool = False,
-    *,
-    chip: Optional[str] = None,
-    mode: str = "fused",
-    f32_math: str = "ieee",
-) -> str:
-    """The PTX of a call: for the GPU of the arrays, or for `chip` ("sm_90", ..), which need not be
-    there. Arrays on the CPU need `chip`."""
-    if chip is None and not (_is_tensor(q) and q.device.type == "cuda"):
-        raise ValueError("chip: None, but q is not on a GPU; give one, such as 'sm_90'")
-    _, program = _inspect(
-        (q, k, v, additional_keys, additional_values, bias),
-        (window, stride, dilation, causal, scale, bool(return_lse)),
-        chip,
-        mode,
-        f32_math,
-    )
-    return program.text("ptx")
-
-
-def explain(
-    q: Any,
-    k: Any,
-    v: Any,
-    window: PerAxis,
-    stride: PerAxis = 1,
-    dilation: PerAxis = 1,
-    causal: PerAxisBool = False,
-    scale: Optional[float] = None,
-    additional_keys: Any = None,
-    additional_values: Any = None,
-    bias: Any = None,
-    return_lse: bool = False,
-    *,
-    chip: Optional[str] = None,
-    mode: str = "fused",
-    f32_math: str = "ieee",
-) -> str:
-    """What a call is compiled to, for people: target, schedule, remarks, copies, compile time."""
-    arrays = (q, k, v, additional_keys, additional_values, bias)
-    problem, program = _inspect(
-        arrays,
-        (window, stride, dilation, causal, scale, bool(return_lse)),
-        chip,
-        mode,
-        f32_math,
-    )
-    lines = [
-        ("problem", str(problem)),
-        ("target", f"{program.text('chip')}, {mode}"),
-    ]
-    if mode == "fused":
-        schedule = re.search(r"#na\.schedule<(.*?)>", program.text("schedule"))
-        lines.append(("schedule", schedule.group(1) if schedule else "none"))
-    imported, tensors = _import_arrays(arrays)
-    if tensors:
-        from .torch import _usable as usable
-    else:
-        usable = _numpy.usable
-    copied = [
-        name
-        for name, array in zip(_NAMES, imported)
-        if array is not None and usable(array) is not array
-    ]
-    lines.append(("copied", ", ".join(copied) or "nothing"))
-    for remark in filter(None, program.text("remarks").split("\n")):
-        lines.append(("remark", remark))
-    lines.append(("compile", program.text("times")))
-    return "\n".join(f"{name:<10}{text}" for name, text in lines)
 
 
 def set_num_threads(count: int) -> None:
@@ -285,6 +149,13 @@ def clear_cache() -> None:
     binding = sys.modules.get(__package__ + ".torch")
     if binding is not None:
         binding._plans.clear()
+
+
+def set_tuning_file(path: Union[str, "os.PathLike[str]", None]) -> None:
+    """Measured schedules (na-tune writes such files) for programs that are compiled from now on;
+    None: of the file that the environment variable NA_TUNING_FILE names, if any; "": of no file."""
+    _programs.set_tuning_file(None if path is None else os.fspath(path))
+    clear_cache()
 
 
 def cache_size() -> int:

@@ -9,13 +9,12 @@ from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
-from . import _attention, _library, _numpy
+from . import _attention, _library, _numpy, _problem
 from ._problem import Problem, Spec, make_problem
 from ._programs import Target, get_program
 
-# The arrays of an attention, and those of its gradients, in the order they are passed around.
-ATTENTION_ARRAYS = ("q", "k", "v", "additional_keys", "additional_values", "bias")
-ARRAYS = (*ATTENTION_ARRAYS, "output", "lse", "output_grad", "lse_grad")
+# The arrays of a call, in the order in which they are passed around.
+ARRAYS = (*_problem.ARRAYS, "output", "lse", "output_grad", "lse_grad")
 
 
 class Gradients(NamedTuple):
@@ -79,7 +78,7 @@ def list_inputs(problem: Problem, arrays: Sequence[Any]) -> List[Any]:
 
 
 def find_results(problem: Problem, gradients: Sequence[Any]) -> List[Any]:
-    """The outputs of a launch in its order, of all gradients in the order of ATTENTION_ARRAYS."""
+    """The outputs of a launch in its order, of all gradients in the order of those of an attention."""
     flags = problem.gradients or 0
     outputs = list(gradients[:3])
     if flags & _library.GRADIENT_BIAS:
@@ -136,7 +135,7 @@ def neighborhood_attention_backward(
     Raises:
         As `neighborhood_attention`.
     """
-    arrays, tensors = _attention._import_arrays(
+    arrays, tensors = _attention.import_arrays(
         (
             q, k, v, additional_keys, additional_values, bias, output, lse, output_grad, lse_grad,
         ),

@@ -25,6 +25,7 @@ TEXTS = {
     "chip": 5,
     "times": 6,
 }
+FORMS = {"json": 0, "text": 1, "svg": 2}
 
 
 class CompileError(RuntimeError):
@@ -86,6 +87,7 @@ class OptionsStruct(ctypes.Structure):
         ("chip", c_char_p),
         ("query_tile", c_int64 * 3),
         ("key_tile", c_int64 * 3),
+        ("tuning_file", c_char_p),
     ]
 
 
@@ -116,6 +118,22 @@ def _load() -> ctypes.CDLL:
         "naProgramRelease": (None, [c_void_p]),
         "naProgramGetText": (_Status, [c_void_p, c_int32, POINTER(c_char_p)]),
         "naLaunchAddresses": (_Status, [c_void_p, c_void_p, c_int32, c_void_p]),
+        "naProblemGetKeys": (
+            _Status,
+            [POINTER(ProblemStruct), c_int32, c_int64] + 3 * [POINTER(c_int64)],
+        ),
+        "naExplainProblem": (
+            _Status,
+            [
+                POINTER(ProblemStruct),
+                POINTER(OptionsStruct),
+                c_int32,
+                POINTER(c_int64),
+                c_int32,
+                POINTER(c_void_p),
+            ],
+        ),
+        "naTextRelease": (None, [c_void_p]),
         "naSetNumThreads": (None, [ctypes.c_int]),
         "naGetNumThreads": (ctypes.c_int, []),
     }
@@ -191,3 +209,39 @@ class Program:
             )
             self._texts[kind] = (text.value or b"").decode()
         return self._texts[kind]
+
+
+def keys_of(problem: ProblemStruct, axis: int, query: int) -> range:
+    """The coordinates of the keys that a query sees on an axis."""
+    first, count, step = c_int64(), c_int64(), c_int64()
+    _check(
+        library().naProblemGetKeys(
+            byref(problem), axis, query, byref(first), byref(count), byref(step)
+        ),
+        "",
+    )
+    return range(first.value, first.value + count.value * step.value, step.value)
+
+
+def explain_problem(
+    problem: ProblemStruct,
+    options: OptionsStruct,
+    count: int,
+    query_tile: Optional[Sequence[int]],
+    form: str,
+    context: str,
+) -> str:
+    """Why a schedule is selected: `form` "json", "text" or "svg"."""
+    tile = None if query_tile is None else (c_int64 * len(query_tile))(*query_tile)
+    text = c_void_p()
+    lib = library()
+    _check(
+        lib.naExplainProblem(
+            byref(problem), byref(options), count, tile, FORMS[form], byref(text)
+        ),
+        context,
+    )
+    try:
+        return ctypes.string_at(text.value).decode() if text.value else ""
+    finally:
+        lib.naTextRelease(text)

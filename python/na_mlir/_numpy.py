@@ -4,17 +4,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, Optional, Tuple
 
 import numpy as np
 
-from ._library import Program
-from ._problem import Problem, Spec, make_problem
-from ._programs import Target, get_program
+from ._problem import ARRAYS, Problem, Spec, problem_of
+from ._programs import Plan, Target, list_arguments, make_plan
 
-# By what is hashable about a call, so that a repeated call is not checked again. There is no
-# program where there is nothing to compute.
-_plans: Dict[Any, Tuple[Problem, Optional[Program]]] = {}
+# By what is hashable about a call, so that a repeated call is not checked again.
+_plans: Dict[Any, Plan] = {}
 
 
 def describe(name: str, array: np.ndarray) -> Spec:
@@ -59,36 +57,24 @@ def attention(
         key, plan = None, None
     if plan is None:
         target = Target(mode=mode, f32_math=f32_math)
-        problem = make(arrays, parameters)
-        plan = problem, get_program(problem, target) if problem.batch else None
+        plan = make_plan(make(arrays, parameters), target)
         if key is not None:
             _plans[key] = plan
     problem, program = plan
-    q, k, v, additional_keys, additional_values, bias = arrays
-    output = np.empty(problem.output_shape, q.dtype.newbyteorder("="))
+    assert arrays[0] is not None
+    output = np.empty(problem.output_shape, arrays[0].dtype.newbyteorder("="))
     lse = np.empty(problem.lse_shape, problem.lse_dtype) if problem.lse else None
     if program is None:
         return output, lse
     # Copies live until the launch is over.
-    used: List[np.ndarray] = [usable(q), usable(k), usable(v)]
-    if bias is not None:
-        used.append(usable(bias))
-    if problem.additional:
-        used += [usable(additional_keys), usable(additional_values)]
-    used.append(output)
-    if lse is not None:
-        used.append(lse)
+    used = list_arguments(problem, arrays, usable, output, lse)
     program.launch([_address(array) for array in used])
     return output, lse
 
 
 def make(arrays: Tuple[Optional[np.ndarray], ...], parameters: Tuple[Any, ...]) -> Problem:
-    names = ("q", "k", "v", "additional_keys", "additional_values", "bias")
-    specs = [a if a is None else describe(name, a) for name, a in zip(names, arrays)]
-    window, stride, dilation, causal, scale, lse = parameters
-    return make_problem(
-        *specs[:3], window, stride, dilation, causal, scale, specs[3], specs[4], specs[5], lse
-    )
+    specs = [a if a is None else describe(name, a) for name, a in zip(ARRAYS, arrays)]
+    return problem_of(specs, parameters)
 
 
 def clear() -> None:

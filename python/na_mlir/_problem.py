@@ -15,6 +15,9 @@ Shape = Tuple[int, ...]
 
 DTYPES = tuple(_library.TYPES)
 
+# The arrays of a call, in the order in which they are passed around.
+ARRAYS = ("q", "k", "v", "additional_keys", "additional_values", "bias")
+
 
 @dataclass(frozen=True)
 class Spec:
@@ -280,3 +283,11 @@ def make_problem(
         bias=bias.dtype if bias is not None else None,
         lse=bool(lse),
     )
+
+
+def problem_of(specs: Sequence[Optional[Spec]], parameters: Tuple[Any, ...]) -> Problem:
+    """From the specs of ARRAYS and (window, stride, dilation, causal, scale, lse)."""
+    q, k, v, additional_keys, additional_values, bias = specs
+    assert q is not None and k is not None and v is not None
+    *others, lse = parameters
+    return make_problem(q, k, v, *others, additional_keys, additional_values, bias, lse)

@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
+import os
 import threading
-from dataclasses import dataclass
-from typing import Dict, Optional, Tuple
+from dataclasses import dataclass, field
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from . import _library
 from ._problem import Problem
@@ -21,6 +22,7 @@ class Target:
     chip: Optional[str] = None
     mode: str = "fused"
     f32_math: str = "ieee"
+    tuning_file: Optional[str] = field(default_factory=lambda: _tuning_file)
 
     def __post_init__(self) -> None:
         for name, value, known in (
@@ -38,8 +40,11 @@ class Target:
         struct.f32_math = _library.F32_MATH[self.f32_math]
         struct.device = self.device
         struct.chip = self.chip.encode() if self.chip else None
+        struct.tuning_file = None if self.tuning_file is None else os.fsencode(self.tuning_file)
         return struct
 
+
+_tuning_file: Optional[str] = None
 
 _Key = Tuple[Problem, Target]
 _programs: Dict[_Key, _library.Program] = {}
@@ -75,3 +80,40 @@ def clear() -> None:
 
 def size() -> int:
     return len(_programs)
+
+
+def set_tuning_file(path: Optional[str]) -> None:
+    global _tuning_file
+    _tuning_file = path
+
+
+# ===-----------------------------------------------------------------------------------------===
+# What calls on any kind of array share
+# ===-----------------------------------------------------------------------------------------===
+
+# There is no program where there is nothing to compute.
+Plan = Tuple[Problem, Optional[_library.Program]]
+
+
+def make_plan(problem: Problem, target: Target) -> Plan:
+    return problem, get_program(problem, target) if problem.batch else None
+
+
+def list_arguments(
+    problem: Problem,
+    arrays: Sequence[Any],
+    usable: Callable[[Any], Any],
+    output: Any,
+    lse: Any,
+) -> List[Any]:
+    """The arguments of a launch in its order, `usable` ones in place of arrays of the caller."""
+    q, k, v, additional_keys, additional_values, bias = arrays
+    used = [usable(q), usable(k), usable(v)]
+    if bias is not None:
+        used.append(usable(bias))
+    if problem.additional:
+        used += [usable(additional_keys), usable(additional_values)]
+    used.append(output)
+    if problem.lse:
+        used.append(lse)
+    return used

@@ -12,16 +12,15 @@ captured.
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Optional, Sequence, Tuple, Union
 
 import torch
 from torch import Tensor, nn
 
 from ._gradients import ARRAYS as GRADIENT_ARRAYS
-from ._gradients import ATTENTION_ARRAYS, find_results, gradient_problem, list_inputs
-from ._library import Program
-from ._problem import Problem, Spec, make_problem
-from ._programs import Target, get_program
+from ._gradients import find_results, gradient_problem, list_inputs
+from ._problem import ARRAYS, Problem, Spec, problem_of
+from ._programs import Plan, Target, list_arguments, make_plan
 
 __all__ = [
     "NeighborhoodAttention1D",
@@ -41,9 +40,8 @@ _DTYPES = {
 _TORCH_DTYPES = {name: dtype for dtype, name in _DTYPES.items()}
 
 _Arrays = Tuple[Optional[Tensor], ...]
-# By what a call of the operator is made of, so that a repeated one is not checked again. There is
-# no program where there is nothing to compute.
-_plans: Dict[Any, Tuple[Problem, Optional[Program]]] = {}
+# By what a call of the operator is made of, so that a repeated one is not checked again.
+_plans: Dict[Any, Plan] = {}
 
 
 def _describe(tensor: Optional[Tensor]) -> Optional[Spec]:
@@ -53,7 +51,7 @@ def _describe(tensor: Optional[Tensor]) -> Optional[Spec]:
     return Spec(tuple(tensor.shape), dtype)
 
 
-def _check_tensors(arrays: _Arrays, names: Sequence[str] = ATTENTION_ARRAYS) -> None:
+def _check_tensors(arrays: _Arrays, names: Sequence[str] = ARRAYS) -> None:
     q = arrays[0]
     for name, tensor in zip(names, arrays):
         if tensor is None:
@@ -70,12 +68,7 @@ def _check_tensors(arrays: _Arrays, names: Sequence[str] = ATTENTION_ARRAYS) -> 
 
 def _make(arrays: _Arrays, parameters: Tuple[Any, ...]) -> Problem:
     _check_tensors(arrays)
-    q, k, v, additional_keys, additional_values, bias = map(_describe, arrays)
-    window, stride, dilation, causal, scale, lse = parameters
-    return make_problem(
-        q, k, v, window, stride, dilation, causal, scale, additional_keys, additional_values, bias,
-        lse,
-    )
+    return problem_of([_describe(tensor) for tensor in arrays], parameters)
 
 
 def _target(q: Tensor, mode: str, f32_math: str) -> Target:
@@ -138,9 +131,7 @@ def _run(
     )
     plan = _plans.get(key)
     if plan is None:
-        problem = _make(arrays, parameters)
-        target = _target(q, mode, f32_math)
-        plan = _plans[key] = problem, get_program(problem, target) if problem.batch else None
+        plan = _plans[key] = make_plan(_make(arrays, parameters), _target(q, mode, f32_math))
     problem, program = plan
     device = q.device
     output = torch.empty(problem.output_shape, dtype=q.dtype, device=device)
@@ -149,14 +140,7 @@ def _run(
     if program is None:
         return output, statistics
     # Copies live until the launch is enqueued; their memory is the stream's.
-    used: List[Tensor] = [_usable(q), _usable(k), _usable(v)]
-    if bias is not None:
-        used.append(_usable(bias))
-    if problem.additional:
-        used += [_usable(additional_keys), _usable(additional_values)]
-    used.append(output)
-    if lse:
-        used.append(statistics)
+    used = list_arguments(problem, arrays, _usable, output, statistics)
     stream = torch.cuda.current_stream(device).cuda_stream if q.is_cuda else None
     program.launch([tensor.data_ptr() for tensor in used], stream)
     return output, statistics
@@ -239,8 +223,7 @@ def _run_backward(
     plan = _plans.get(key)
     if plan is None:
         problem = _make_gradients(arrays, parameters, flags)
-        target = _target(q, mode, f32_math)
-        plan = _plans[key] = problem, get_program(problem, target) if problem.batch else None
+        plan = _plans[key] = make_plan(problem, _target(q, mode, f32_math))
     problem, program = plan
     results = _new_gradients(arrays, additional, bias_grad)
     if program is None:
@@ -416,100 +399,54 @@ _TUNING = frozenset(
 )
 
 
-def _natten(
-    name: str,
-    rank: int,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    parameters: Tuple[Any, ...],
-    additional: Tuple[Optional[Tensor], Optional[Tensor]],
-    tuning: Dict[str, Any],
-) -> Any:
-    unknown = sorted(set(tuning) - _TUNING)
-    if unknown:
-        raise TypeError(f"{name}() has no argument {unknown[0]!r}")
-    if not isinstance(query, Tensor):
-        raise TypeError(f"query: expected a tensor, not {type(query).__name__}")
-    if query.dim() != rank + 3:
-        raise ValueError(
-            f"query: shape {tuple(query.shape)} has {query.dim()} axes, {name} takes {rank + 3}: "
-            f"batch, {rank} spatial, heads, channels"
-        )
-    output, lse = _attention((query, key, value, *additional, None), parameters, "fused", "ieee")
-    return (output, lse) if parameters[-1] else output
+def _natten(rank: int) -> Callable[..., Any]:
+    """The function of a number of spatial axes."""
+    name = f"na{rank}d"
+
+    def function(
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        kernel_size: _PerAxis,
+        stride: _PerAxis = 1,
+        dilation: _PerAxis = 1,
+        is_causal: Optional[_PerAxisBool] = False,
+        scale: Optional[float] = None,
+        additional_keys: Optional[Tensor] = None,
+        additional_values: Optional[Tensor] = None,
+        return_lse: bool = False,
+        **tuning: Any,
+    ) -> Any:
+        unknown = sorted(set(tuning) - _TUNING)
+        if unknown:
+            raise TypeError(f"{name}() has no argument {unknown[0]!r}")
+        if not isinstance(query, Tensor):
+            raise TypeError(f"query: expected a tensor, not {type(query).__name__}")
+        if query.dim() != rank + 3:
+            raise ValueError(
+                f"query: shape {tuple(query.shape)} has {query.dim()} axes, {name} takes "
+                f"{rank + 3}: batch, {rank} spatial, heads, channels"
+            )
+        causal = False if is_causal is None else is_causal
+        arrays = (query, key, value, additional_keys, additional_values, None)
+        parameters = (kernel_size, stride, dilation, causal, scale, bool(return_lse))
+        output, lse = _attention(arrays, parameters, "fused", "ieee")
+        return (output, lse) if return_lse else output
+
+    axes = ", ".join("XYZ"[:rank])
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = (
+        f"{rank}-D neighborhood attention with NATTEN's argument names: query "
+        f"`[B, {axes}, heads, dim]`.\n\n"
+        "Arguments that tune NATTEN's kernels (`backend`, `q_tile_shape`, ..) are accepted and "
+        "change\nnothing. See `na_mlir.neighborhood_attention` for the others."
+    )
+    return function
 
 
-def na1d(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    kernel_size: _PerAxis,
-    stride: _PerAxis = 1,
-    dilation: _PerAxis = 1,
-    is_causal: Optional[_PerAxisBool] = False,
-    scale: Optional[float] = None,
-    additional_keys: Optional[Tensor] = None,
-    additional_values: Optional[Tensor] = None,
-    return_lse: bool = False,
-    **tuning: Any,
-) -> Any:
-    """1-D neighborhood attention with NATTEN's argument names: query `[B, X, heads, dim]`.
-
-    Arguments that tune NATTEN's kernels (`backend`, `q_tile_shape`, ..) are accepted and change
-    nothing. See `na_mlir.neighborhood_attention` for the others."""
-    parameters = (kernel_size, stride, dilation, bool(is_causal) if is_causal is None else is_causal,
-                  scale, bool(return_lse))
-    return _natten("na1d", 1, query, key, value, parameters,
-                   (additional_keys, additional_values), tuning)
-
-
-def na2d(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    kernel_size: _PerAxis,
-    stride: _PerAxis = 1,
-    dilation: _PerAxis = 1,
-    is_causal: Optional[_PerAxisBool] = False,
-    scale: Optional[float] = None,
-    additional_keys: Optional[Tensor] = None,
-    additional_values: Optional[Tensor] = None,
-    return_lse: bool = False,
-    **tuning: Any,
-) -> Any:
-    """2-D neighborhood attention with NATTEN's argument names: query `[B, X, Y, heads, dim]`.
-
-    Arguments that tune NATTEN's kernels (`backend`, `q_tile_shape`, ..) are accepted and change
-    nothing. See `na_mlir.neighborhood_attention` for the others."""
-    parameters = (kernel_size, stride, dilation, bool(is_causal) if is_causal is None else is_causal,
-                  scale, bool(return_lse))
-    return _natten("na2d", 2, query, key, value, parameters,
-                   (additional_keys, additional_values), tuning)
-
-
-def na3d(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    kernel_size: _PerAxis,
-    stride: _PerAxis = 1,
-    dilation: _PerAxis = 1,
-    is_causal: Optional[_PerAxisBool] = False,
-    scale: Optional[float] = None,
-    additional_keys: Optional[Tensor] = None,
-    additional_values: Optional[Tensor] = None,
-    return_lse: bool = False,
-    **tuning: Any,
-) -> Any:
-    """3-D neighborhood attention with NATTEN's argument names: query `[B, X, Y, Z, heads, dim]`.
-
-    Arguments that tune NATTEN's kernels (`backend`, `q_tile_shape`, ..) are accepted and change
-    nothing. See `na_mlir.neighborhood_attention` for the others."""
-    parameters = (kernel_size, stride, dilation, bool(is_causal) if is_causal is None else is_causal,
-                  scale, bool(return_lse))
-    return _natten("na3d", 3, query, key, value, parameters,
-                   (additional_keys, additional_values), tuning)
+na1d = _natten(1)
+na2d = _natten(2)
+na3d = _natten(3)
 
 
 # ===-----------------------------------------------------------------------------------------===

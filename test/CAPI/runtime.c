@@ -291,6 +291,85 @@ static void testThreads(void) {
   printf("threads: %d wrong\n", wrong);
 }
 
+static void testExplain(void) {
+  NaProblem problem = makeProblem(16);
+  NaOptions options;
+  char *text = NULL;
+  int64_t tile[1] = {1000};
+  naOptionsInit(&options);
+  // CHECK: explain: 0
+  report("explain",
+         naExplainProblem(&problem, NULL, 3, NULL, NA_EXPLAIN_JSON, &text));
+  // CHECK: {"bytes":{{.*}}"target":"cpu"
+  printf("%s\n", text);
+  naTextRelease(text);
+  options.target = NA_TARGET_CUDA;
+  options.device = -1;
+  options.chip = "sm_80";
+  // CHECK: explain: 0
+  report("explain",
+         naExplainProblem(&problem, &options, 3, NULL, NA_EXPLAIN_TEXT, &text));
+  // CHECK: target    sm_80, 108 multiprocessors
+  printf("%s\n", text);
+  naTextRelease(text);
+  // CHECK: picture: 0
+  report("picture",
+         naExplainProblem(&problem, &options, 1, NULL, NA_EXPLAIN_SVG, &text));
+  // CHECK: <svg xmlns
+  printf("%s\n", text);
+  naTextRelease(text);
+  // CHECK: tile: 1, query tile, axis 0: 1000 is not in 0 to
+  report("tile",
+         naExplainProblem(&problem, &options, 1, tile, NA_EXPLAIN_SVG, &text));
+  // CHECK: count: 1, count: 0 is less than 1
+  report("count",
+         naExplainProblem(&problem, &options, 0, NULL, NA_EXPLAIN_SVG, &text));
+  // CHECK: form: 1, form: 3 is not NA_EXPLAIN_JSON, TEXT or SVG
+  report("form", naExplainProblem(&problem, &options, 1, NULL, 3, &text));
+  // CHECK: null text: 1, text: null
+  report("null text", naExplainProblem(&problem, &options, 1, NULL, 0, NULL));
+  options.mode = NA_MODE_NAIVE;
+  // CHECK: mode: 1, options.mode: only schedules of NA_MODE_FUSED
+  report("mode", naExplainProblem(&problem, &options, 1, NULL, 0, &text));
+}
+
+static void testKeys(void) {
+  NaProblem problem = makeProblem(16);
+  int64_t first, count, step;
+  problem.dilation[0] = 2;
+  // CHECK: keys: 0
+  report("keys", naProblemGetKeys(&problem, 0, 15, &first, &count, &step));
+  // CHECK: 11 3 2
+  printf("%d %d %d\n", (int)first, (int)count, (int)step);
+  // CHECK: query: 1, query: 16 is not in 0 to 15
+  report("query", naProblemGetKeys(&problem, 0, 16, &first, &count, &step));
+  // CHECK: axis: 1, axis: 1 is not in 0 to 0
+  report("axis", naProblemGetKeys(&problem, 1, 0, &first, &count, &step));
+  problem.window[0] = 9;
+  // CHECK: window: 1, window, axis 0: 9 times dilation 2 exceeds
+  report("window", naProblemGetKeys(&problem, 0, 0, &first, &count, &step));
+}
+
+/* Measured schedules. */
+static void testTuningFile(void) {
+  NaProblem problem = makeProblem(16);
+  NaOptions options;
+  NaProgram *program = NULL;
+  naOptionsInit(&options);
+  options.tuning_file = "no-such-file.json";
+  // CHECK: tuning: 2, {{.*}}tuning file 'no-such-file.json': No such file
+  report("tuning", naCompileProblem(&problem, &options, &program));
+  options.tuning_file = NULL;
+  setenv("NA_TUNING_FILE", "another.json", 1);
+  // CHECK: variable: 2, {{.*}}tuning file 'another.json': No such file
+  report("variable", naCompileProblem(&problem, &options, &program));
+  options.tuning_file = "";
+  // CHECK: none: 0
+  report("none", naCompileProblem(&problem, &options, &program));
+  unsetenv("NA_TUNING_FILE");
+  naProgramRelease(program);
+}
+
 /* On the stand-in for the driver, whose kernels do nothing. */
 static void testDevice(void) {
   NaProblem problem = makeProblem(16);
@@ -343,5 +422,8 @@ int main(int argc, char **argv) {
   testProblems();
   testText();
   testThreads();
+  testExplain();
+  testKeys();
+  testTuningFile();
   return 0;
 }

@@ -13,6 +13,7 @@
 #include "Progress.h"
 #include "Verify.h"
 #include "na/ExecutionEngine/CudaProgram.h"
+#include "na/Pipelines/Pipelines.h"
 #include "na/Runtime/Runtime.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
@@ -64,7 +65,7 @@ static std::string getPipeline(const Options &options, StringRef mode,
                 llvm::map_range(
                     *tile, [](int64_t size) { return std::to_string(size); }),
                 ",");
-  os << "}";
+  os << formatTuningFileOption(options.tuningFile) << "}";
   return text;
 }
 
@@ -85,6 +86,7 @@ compileForChip(const Program &program, const Options &options, StringRef mode,
     return harness.takeError();
   CudaOptions cudaOptions;
   cudaOptions.pipeline = getPipeline(options, mode, chip);
+  cudaOptions.tuningFile = options.tuningFile;
   cudaOptions.configurePasses = getPassPrinting(printAfter);
   if (properties)
     cudaOptions.assembler =
@@ -468,6 +470,7 @@ static llvm::Error verifyOnCuda(const Program &program, const Options &options,
   if (options.pipeline == "naive")
     return compareWithHost(program, "fused", options, inputs, results, report);
   Options plain = withoutTiles(options);
+  plain.tuningFile.clear();
   plain.tf32 = false;
   CompileTimes times;
   cuda::Device &device = *stream.device();
@@ -520,6 +523,17 @@ static llvm::Expected<cuda::Device *> chooseDevice(const Options &options,
                                    llvm::toString(std::move(error)));
   }
   return *found;
+}
+
+llvm::Error run::chooseChip(Options &options) {
+  if (!options.cuda || !options.chip.empty())
+    return llvm::Error::success();
+  GpuReport gpu;
+  llvm::Expected<cuda::Device *> device = chooseDevice(options, gpu);
+  if (!device)
+    return device.takeError();
+  options.chip = gpu.chip;
+  return llvm::Error::success();
 }
 
 llvm::Error run::runOnCuda(const Program &program, const Options &options,

@@ -19,6 +19,9 @@ namespace mlir::na::run {
 llvm::Error runOnCuda(const Program &program, const Options &options,
                       bool quiet, Report &report);
 
+/// Sets the chip of the options to that of the device, if they say nothing.
+llvm::Error chooseChip(Options &options);
+
 } // namespace mlir::na::run
 
 #endif // NA_TOOLS_NARUN_CUDARUNNER_H

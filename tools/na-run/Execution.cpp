@@ -11,6 +11,7 @@
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "na/Pipelines/Pipelines.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -75,9 +76,9 @@ llvm::Expected<Compiled> run::compileForHost(const Program &program,
   JITOptions options;
   options.optLevel = runOptions.optLevel;
   options.pipeline = llvm::formatv(
-      "{0},na-to-cpu{{mode={1} vector-bits={2} schedule-target={3}}",
+      "{0},na-to-cpu{{mode={1} vector-bits={2} schedule-target={3}{4}}",
       Harness::getPreparation(), pipeline, runOptions.vectorBits,
-      runOptions.scheduleTarget);
+      runOptions.scheduleTarget, formatTuningFileOption(runOptions.tuningFile));
   options.configurePasses = getPassPrinting(printAfter);
   llvm::Expected<std::unique_ptr<JITModule>> jit =
       JITModule::compile(*module, options);

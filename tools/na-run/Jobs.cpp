@@ -7,6 +7,8 @@
 
 #include "Jobs.h"
 
+#include "CudaRunner.h"
+#include "Explain.h"
 #include "Print.h"
 #include "Runner.h"
 #include "mlir/IR/MLIRContext.h"
@@ -52,6 +54,11 @@ static llvm::Expected<llvm::json::Object> runJob(StringRef line,
     if (!text)
       return text.takeError();
     return llvm::json::Object{{"ok", true}, {"mlir", *text}};
+  }
+  if (options->explain) {
+    if (llvm::Error error = chooseChip(*options))
+      return std::move(error);
+    return explainJSON(*options, context);
   }
   llvm::Expected<Report> report = runProgram(*options, context, /*quiet=*/true);
   if (!report)

@@ -60,6 +60,28 @@ Examples:
 The exit code is 1 if anything fails, a verification included.
 )";
 
+static const char *const explainOverview =
+    R"(Explains which schedule the compiler selects for a neighborhood attention, on
+the CPU or an NVIDIA GPU (which need not be there), and why: the ranking of the
+cost model, with what each schedule executes, loads and wastes, and the key tiles
+that one of its query tiles visits.
+
+Takes the flags of na-run; those about running have no effect.
+
+Examples:
+
+  A 2-D problem on Hopper:
+    na-explain --shape=256x256 --window=80x80 --heads=24 --head-dim=128 \
+               --dtype=bf16 --target=sm_90a
+
+  The query tile in the corner, as a picture:
+    na-explain --shape=56x56 --window=7x7 --target=sm_80 --dtype=f16 \
+               --draw-tile=0x0 --svg=corner.svg
+
+  All operations of a file, for a program to read:
+    na-explain layer.mlir --target=sm_89 --json
+)";
+
 namespace {
 
 using Text = cl::opt<std::string>;
@@ -132,8 +154,8 @@ struct Flags {
                         cl::desc("Compile with dynamic batch and token sizes")};
   Text target{"target", cl::value_desc("name"), cl::init("cpu"),
               cl::cat(compileCategory),
-              cl::desc("Machine to compile for: cpu (default) or cuda, an "
-                       "NVIDIA GPU")};
+              cl::desc("Machine to compile for: cpu (default), cuda, an "
+                       "NVIDIA GPU, or cuda with its chip: sm_80, ..")};
   Text device{"device", cl::value_desc("n"), cl::cat(compileCategory),
               cl::desc("Which GPU, counted from 0 (default: 0)")};
   Text chip{"chip", cl::value_desc("name"), cl::cat(compileCategory),
@@ -172,6 +194,10 @@ struct Flags {
       cl::desc("Queries of a tile that one warpgroup owns, for tiles of a GPU; "
                "needs --query-tile. With --backward it divides the query tile, "
                "for dq, and the key tile, for dk and dv")};
+  Text tuningFile{
+      "tuning-file", cl::value_desc("file"), cl::cat(compileCategory),
+      cl::desc("Schedules that were measured, which come before the compiler's "
+               "choice (na-tune writes such files)")};
   Text scheduleTarget{
       "schedule-target", cl::value_desc("name"), cl::init("cpu"),
       cl::cat(compileCategory),
@@ -222,6 +248,18 @@ struct Flags {
                      "prepare side by side and run in turn")};
   Text threads{"threads", cl::value_desc("n"), cl::cat(actionCategory),
                cl::desc("Threads to run on (default: one per CPU)")};
+  cl::opt<bool> explain{
+      "explain", cl::cat(actionCategory),
+      cl::desc("Print the compiler's ranking of schedules, with its reasons, "
+               "and stop; with --json for programs")};
+  Text candidates{"candidates", cl::value_desc("n"), cl::cat(actionCategory),
+                  cl::desc("Schedules that --explain prints (default: 10)")};
+  Text drawTile{
+      "draw-tile", cl::value_desc("XxYxZ"), cl::cat(actionCategory),
+      cl::desc("The query tile whose key tiles --explain draws, counted from 0 "
+               "on each axis (default: one in the middle)")};
+  Text svg{"svg", cl::value_desc("file"), cl::cat(actionCategory),
+           cl::desc("Write this picture of --explain as SVG")};
   Text json{"json", cl::ValueOptional, cl::value_desc("file"),
             cl::cat(actionCategory),
             cl::desc("Report as JSON, to the file or to standard output")};
@@ -239,8 +277,9 @@ struct Flags {
   parseAxes(const Text &option, size_t rank, int64_t byDefault) const;
   llvm::Expected<std::vector<bool>> parseCausal(size_t rank) const;
   llvm::Expected<Problem> parseProblem() const;
-  llvm::Error checkCombination() const;
-  llvm::Expected<Options> getOptions() const;
+  llvm::Error checkCombination(bool explains) const;
+  llvm::Error getExplainOptions(size_t rank, Options &options) const;
+  llvm::Expected<Options> getOptions(Tool tool) const;
 };
 
 template <typename... Args>
@@ -422,7 +461,7 @@ llvm::Error parseFiles(const cl::list<std::string> &option,
   return llvm::Error::success();
 }
 
-llvm::Error Flags::checkCombination() const {
+llvm::Error Flags::checkCombination(bool explains) const {
   if (!file.empty()) {
     for (const cl::Option *option : {static_cast<const cl::Option *>(&shape),
                                      static_cast<const cl::Option *>(&window),
@@ -451,9 +490,22 @@ llvm::Error Flags::checkCombination() const {
   } else if (!entry.empty()) {
     return fail("--entry needs a program from a file");
   }
-  if (target != "cpu" && target != "cuda")
-    return fail("--target={0}: unknown target; available: cpu, cuda",
+  bool isChip = StringRef(target).starts_with("sm_");
+  if (target != "cpu" && target != "cuda" && !isChip)
+    return fail("--target={0}: unknown target; available: cpu, cuda, sm_80, ..",
                 target.getValue());
+  if (isChip && chip.getNumOccurrences())
+    return fail("--chip={0}: --target={1} is a chip already", chip.getValue(),
+                target.getValue());
+  if (explains && pipeline == "naive")
+    return fail("--pipeline=naive has no schedules to explain");
+  if (!explains)
+    for (const cl::Option *option :
+         {static_cast<const cl::Option *>(&candidates),
+          static_cast<const cl::Option *>(&drawTile),
+          static_cast<const cl::Option *>(&svg)})
+      if (option->getNumOccurrences())
+        return fail("--{0} needs --explain", option->ArgStr);
   if (target == "cpu") {
     for (const cl::Option *option :
          {static_cast<const cl::Option *>(&device),
@@ -489,6 +541,8 @@ llvm::Error Flags::checkCombination() const {
     return fail("--query-tile and --key-tile need each other");
   if (!warpgroupTile.empty() && queryTile.empty())
     return fail("--warpgroup-tile needs --query-tile and --key-tile");
+  if (!tuningFile.empty() && !queryTile.empty())
+    return fail("--tuning-file and --query-tile exclude each other");
   return llvm::Error::success();
 }
 
@@ -519,7 +573,21 @@ llvm::Error completeBackward(Options &options) {
   return llvm::Error::success();
 }
 
-llvm::Expected<Options> Flags::getOptions() const {
+llvm::Error Flags::getExplainOptions(size_t rank, Options &options) const {
+  if (llvm::Error error = parseNumber(candidates, 1, 1000, options.candidates))
+    return error;
+  options.svgFile = svg;
+  if (drawTile.empty())
+    return llvm::Error::success();
+  llvm::Expected<std::vector<int64_t>> tile =
+      rank ? parseAxes(drawTile, rank, 0) : parseBox(drawTile);
+  if (!tile)
+    return tile.takeError();
+  options.drawTile = *tile;
+  return llvm::Error::success();
+}
+
+llvm::Expected<Options> Flags::getOptions(Tool tool) const {
   Options options;
   if (!jobs.empty()) {
     for (const auto &[name, option] : cl::getRegisteredOptions())
@@ -528,7 +596,8 @@ llvm::Expected<Options> Flags::getOptions() const {
     options.jobs = jobs;
     return options;
   }
-  if (llvm::Error error = checkCombination())
+  options.explain = explain || tool == Tool::Explain;
+  if (llvm::Error error = checkCombination(options.explain))
     return std::move(error);
   options.file = file;
   options.entry = entry;
@@ -541,15 +610,16 @@ llvm::Expected<Options> Flags::getOptions() const {
     options.problem = *problem;
   }
   options.pipeline = pipeline;
-  options.cuda = target == "cuda";
+  options.cuda = target != "cpu";
   if (llvm::Error error = parseNumber(device, 0, 1023, options.device))
     return std::move(error);
-  options.chip = chip;
+  options.chip = target == "cpu" || target == "cuda" ? chip : target;
   options.noFallback = noFallback;
   options.tf32 = tf32;
   options.ptxFile = dumpPtx;
   options.compileOnly = compileOnly;
   options.scheduleTarget = scheduleTarget;
+  options.tuningFile = tuningFile;
   for (auto [option, tile] : {std::pair<const Text &, std::vector<int64_t> &>{
                                   queryTile, options.queryTile},
                               {keyTile, options.keyTile},
@@ -568,6 +638,8 @@ llvm::Expected<Options> Flags::getOptions() const {
   }
   llvm::append_range(options.printAfter, printAfter);
   options.emitMLIR = emitMLIR;
+  if (llvm::Error error = getExplainOptions(rank, options))
+    return std::move(error);
   if (llvm::Error error = parseFiles(inputs, options.inputs))
     return std::move(error);
   if (llvm::Error error = parseFiles(outputs, options.outputs))
@@ -607,6 +679,7 @@ static std::string tidy(StringRef message) {
   std::string text;
   for (StringRef line : lines) {
     line.consume_front("na-run: ");
+    line.consume_front("na-explain: ");
     line = line.split("  Try:").first.split(": See:").first.rtrim(" .!");
     text += (text.empty() ? "" : "; ") + line.str();
   }
@@ -614,7 +687,7 @@ static std::string tidy(StringRef message) {
 }
 
 llvm::Expected<Options> run::parseOptions(ArrayRef<std::string> arguments,
-                                          bool mayExit) {
+                                          bool mayExit, Tool tool) {
   if (!mayExit)
     for (StringRef argument : arguments) {
       StringRef name = argument.ltrim('-');
@@ -626,14 +699,16 @@ llvm::Expected<Options> run::parseOptions(ArrayRef<std::string> arguments,
     }
   Flags &flags = Flags::get();
   cl::ResetAllOptionOccurrences();
-  SmallVector<const char *> argv = {"na-run"};
+  bool explains = tool == Tool::Explain;
+  SmallVector<const char *> argv = {explains ? "na-explain" : "na-run"};
   for (const std::string &argument : arguments)
     argv.push_back(argument.c_str());
   std::string message;
   llvm::raw_string_ostream errors(message);
   if (!cl::ParseCommandLineOptions(static_cast<int>(argv.size()), argv.data(),
-                                   overview, &errors))
+                                   explains ? explainOverview : overview,
+                                   &errors))
     return fail("{0}", message.empty() ? "a flag has an illegal value"
                                        : tidy(message));
-  return flags.getOptions();
+  return flags.getOptions(tool);
 }

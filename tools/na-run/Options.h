@@ -61,6 +61,8 @@ struct Options {
 
   std::string pipeline = "fused";
   std::vector<int64_t> queryTile, keyTile, warpgroupTile;
+  /// Measured schedules; empty for none.
+  std::string tuningFile;
   /// What the tiles are made for.
   std::string scheduleTarget = "cpu";
   /// LLVM's optimization level.
@@ -69,6 +71,14 @@ struct Options {
   int vectorBits = 0;
   std::vector<std::string> printAfter;
   bool emitMLIR = false;
+
+  /// Print the ranking of schedules and stop.
+  bool explain = false;
+  int candidates = 10;
+  /// The query tile that is drawn; empty for one in the middle.
+  std::vector<int64_t> drawTile;
+  /// Where its picture goes; empty for nowhere.
+  std::string svgFile;
 
   /// Files by name of the input or output.
   std::map<std::string, std::string> inputs, outputs;
@@ -91,10 +101,13 @@ struct Options {
   std::string jobs;
 };
 
+/// Which program the command line is of: na-explain explains in any case.
+enum class Tool { Run, Explain };
+
 /// Parses a command line. Errors name the flag, the value and the limit.
 /// `--help` and the like print and exit, or are errors unless `mayExit`.
 llvm::Expected<Options> parseOptions(llvm::ArrayRef<std::string> arguments,
-                                     bool mayExit);
+                                     bool mayExit, Tool tool = Tool::Run);
 
 } // namespace mlir::na::run
 

@@ -109,6 +109,8 @@ void run::printText(const Report &report, llvm::raw_ostream &os) {
   const CompileTimes &times = report.compile;
   os << "program   " << report.summary << "\n";
   printTarget(report, os);
+  for (const std::string &warning : report.warnings)
+    os << "warning   " << warning << "\n";
   os << llvm::formatv("compile   {0:f0} ms (passes {1:f0}, LLVM IR {2:f0}, "
                       "optimizer {3:f0}, code generator {4:f0}, loading "
                       "{5:f0})\n",
@@ -199,6 +201,8 @@ llvm::json::Object run::toJSON(const Report &report) {
                                        {"link", times.link}}},
       {"first_run_s", report.firstRun},
       {"peak_memory_bytes", report.peakMemory}};
+  if (!report.warnings.empty())
+    json["warnings"] = llvm::json::Array(report.warnings);
   if (report.gpu)
     addGpu(*report.gpu, json);
   if (!report.checks.empty()) {

@@ -58,6 +58,8 @@ struct Report {
   std::vector<OutputCheck> checks;
   std::optional<Timing> timing;
   std::vector<std::string> written;
+  /// Of the passes.
+  std::vector<std::string> warnings;
   int64_t peakMemory = 0; ///< Bytes of the process at most.
 
   /// Whether every check passed.

@@ -185,6 +185,12 @@ llvm::Expected<Report> run::runProgram(const Options &options,
   if (!program)
     return program.takeError();
   report.summary = program->summary;
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() != DiagnosticSeverity::Warning)
+      return failure();
+    report.warnings.push_back(diagnostic.str());
+    return success();
+  });
   if (llvm::Error error = options.cuda
                               ? runOnCuda(*program, options, quiet, report)
                               : runOnHost(*program, options, quiet, report))

@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CudaRunner.h"
+#include "Explain.h"
 #include "Jobs.h"
 #include "Options.h"
 #include "Print.h"
@@ -24,27 +26,6 @@ using namespace mlir;
 using namespace mlir::na;
 using namespace mlir::na::run;
 
-/// Prints to standard output or a file.
-static llvm::Error writeJSON(const Options &options, llvm::json::Object json) {
-  llvm::json::Value value(std::move(json));
-  if (options.jsonFile.empty()) {
-    llvm::outs() << llvm::formatv("{0:2}\n", value);
-    return llvm::Error::success();
-  }
-  std::error_code code;
-  llvm::raw_fd_ostream file(options.jsonFile, code);
-  if (!code) {
-    file << llvm::formatv("{0:2}\n", value);
-    file.close();
-    code = file.error();
-    file.clear_error();
-  }
-  if (code)
-    return llvm::createStringError("cannot write '" + options.jsonFile +
-                                   "': " + code.message());
-  return llvm::Error::success();
-}
-
 static llvm::Expected<bool> runTool(ArrayRef<std::string> arguments,
                                     const DialectRegistry &registry) {
   llvm::Expected<Options> options = parseOptions(arguments, /*mayExit=*/true);
@@ -59,6 +40,13 @@ static llvm::Expected<bool> runTool(ArrayRef<std::string> arguments,
     if (!text)
       return text.takeError();
     llvm::outs() << *text;
+    return true;
+  }
+  if (options->explain) {
+    if (llvm::Error error = chooseChip(*options))
+      return std::move(error);
+    if (llvm::Error error = explainProgram(*options, context))
+      return std::move(error);
     return true;
   }
   llvm::Expected<Report> report =

@@ -44,6 +44,9 @@ struct CudaOptions {
   std::function<void(PassManager &)> configurePasses;
   /// LLVM's optimization level for the host code. There is little of it.
   int optLevel = 1;
+  /// The tuning file that the passes read, if any: what it holds is part of the
+  /// key of a cache.
+  std::string tuningFile;
   /// What turns the image into code, for the key of a cache.
   std::string assembler;
 };

@@ -44,6 +44,11 @@ struct CPUPipelineOptions : PassPipelineOptions<CPUPipelineOptions> {
       *this, "warpgroup-tile",
       llvm::cl::desc("Part of the query tile that one warpgroup owns, per "
                      "axis; needs query-tile and key-tile")};
+  Option<std::string> tuningFile{
+      *this, "tuning-file",
+      llvm::cl::desc("File of measured schedules, which come before the cost "
+                     "model's"),
+      llvm::cl::init("")};
   Option<std::string> scheduleTarget{
       *this, "schedule-target",
       llvm::cl::desc("What the tiles are made for; those of a GPU such as "
@@ -126,6 +131,11 @@ struct GPUPipelineOptions : PassPipelineOptions<GPUPipelineOptions> {
       *this, "warpgroup-tile",
       llvm::cl::desc("Part of the query tile that one warpgroup owns, per "
                      "axis; needs query-tile and key-tile")};
+  Option<std::string> tuningFile{
+      *this, "tuning-file",
+      llvm::cl::desc("File of measured schedules, which come before the cost "
+                     "model's"),
+      llvm::cl::init("")};
   Option<int64_t> naiveWeightsLimit{
       *this, "naive-weights-limit",
       llvm::cl::desc("With mode=naive, the most bytes of attention weights in "
@@ -143,6 +153,10 @@ void buildGPUPipeline(OpPassManager &pm, const GPUPipelineOptions &options);
 /// The part of `buildGPUPipeline` up to kernels as `gpu.launch`.
 void buildGPUKernelsPipeline(OpPassManager &pm,
                              const GPUPipelineOptions &options);
+
+/// `path` as an option of the pipelines, with a space before it; nothing if it
+/// is empty.
+std::string formatTuningFileOption(llvm::StringRef path);
 
 /// Registers the pipelines with the global pass registry.
 void registerNAPipelines();

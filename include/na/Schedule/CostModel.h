@@ -50,6 +50,16 @@ struct Tiling {
   }
 };
 
+/// What a tiling means on one axis.
+struct AxisPart {
+  /// Whether window edges can cut key tiles, and the share of tiles that they
+  /// do cut.
+  bool cut = false;
+  double maskedShare = 0;
+  /// Key tiles per query tile, on average, and query tiles.
+  double keyTiles = 0, queryTiles = 0;
+};
+
 /// What one batch and head costs under a tiling.
 struct Cost {
   /// Predicted time in vector-unit cycles, the quantity that is minimised.
@@ -62,6 +72,8 @@ struct Cost {
   bool hasKeyRows = false;
   /// Bytes of the tiles that are live at once.
   double tileBytes = 0;
+  /// Shares of the time: products, softmax with its masks, and moving tiles.
+  double productShare = 0, softmaxShare = 0, moveShare = 0;
 
   /// One line for a reader: "predicted 1.2e+06 cycles, waste 4.00, ...".
   std::string describe() const;
@@ -71,8 +83,12 @@ struct Cost {
 Cost predictCpu(const Problem &problem, const Tiling &tiling,
                 int64_t lanes = 16);
 
-/// The cheapest tiling on a CPU. A query or key tile that is not empty in
-/// `fixed` is kept. Deterministic.
+/// The cheapest tilings on a CPU, at most `count`, the best one first. A query
+/// or key tile that is not empty in `fixed` is kept. Deterministic.
+std::vector<Tiling> rankCpu(const Problem &problem, size_t count,
+                            const Tiling &fixed = {}, int64_t lanes = 16);
+
+/// The first of these.
 Tiling searchCpu(const Problem &problem, const Tiling &fixed = {},
                  int64_t lanes = 16);
 

@@ -33,6 +33,8 @@ struct GpuChip {
   double vectorRate;
   /// Bytes read from the second-level cache.
   double cacheRate;
+  /// The clock under load, for predictions in seconds.
+  double gigahertz;
   /// Whether it has the products of warpgroups and the copies of the TMA.
   bool hasWarpgroups = false;
 };
@@ -83,6 +85,8 @@ struct GpuCost {
   int64_t registers = 0, spilled = 0;
   /// The unit that limits a key tile: "tensor cores", "shared memory", ...
   const char *limit = "";
+  /// Shares of the time in which units are busy.
+  double tensorShare = 0, softmaxShare = 0, sharedShare = 0, cacheShare = 0;
 
   /// One line for a reader.
   std::string describe() const;
@@ -93,8 +97,13 @@ struct GpuCost {
 std::optional<GpuCost> predictGpu(const GpuProblem &problem,
                                   const GpuChip &chip, const GpuTiling &tiling);
 
-/// The cheapest tiling on `chip`; none if none fits. What is not empty or 0 in
-/// `fixed` is kept. Deterministic.
+/// The cheapest tilings on `chip`, at most `count`, the best one first; of
+/// those with the same tiles only one, unless `fixed` has the tiles. What is
+/// not empty or 0 in `fixed` is kept. Deterministic.
+std::vector<GpuTiling> rankGpu(const GpuProblem &problem, const GpuChip &chip,
+                               size_t count, const GpuTiling &fixed = {});
+
+/// The first of these; none if none fits.
 std::optional<GpuTiling> searchGpu(const GpuProblem &problem,
                                    const GpuChip &chip,
                                    const GpuTiling &fixed = {});

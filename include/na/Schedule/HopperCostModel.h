@@ -45,6 +45,13 @@ struct HopperCost {
   double blocks = 0;
   int64_t blocksPerMultiprocessor = 0;
   int64_t sharedBytes = 0;
+  /// Registers of a thread of a consumer.
+  int64_t registers = 0;
+  /// Shares of the time in which the tensor cores, the exponentials and the
+  /// reads from the second-level cache are busy, and that masks take.
+  double tensorShare = 0, exponentialShare = 0, cacheShare = 0, maskShare = 0;
+
+  std::vector<AxisPart> axes;
 
   /// One line for a reader.
   std::string describe() const;
@@ -62,15 +69,22 @@ std::optional<HopperCost> predictHopper(const GpuProblem &problem,
                                         const GpuChip &chip,
                                         const HopperTiling &tiling);
 
-/// The cheapest tiling on `chip`; none if the problem is not for warpgroups.
-/// Deterministic.
+/// The cheapest tilings on `chip`, at most `count`, the best one first; none if
+/// the problem is not for warpgroups. Deterministic.
+std::vector<HopperTiling> rankHopper(const GpuProblem &problem,
+                                     const GpuChip &chip, size_t count);
+
+/// The first of these.
 std::optional<HopperTiling> searchHopper(const GpuProblem &problem,
                                          const GpuChip &chip);
 
-/// Whether the problem is expected to take less time with `tiling` than with
-/// the best one of warps (GpuCostModel.h).
-bool isFasterWithWarpgroups(const GpuProblem &problem, const GpuChip &chip,
-                            const HopperTiling &tiling);
+/// What cycles that GpuCostModel.h predicts are to be multiplied by for a
+/// comparison with those of this model. `best` is what it predicts for
+/// `tiling`, the best one that it knows.
+double scaleOfWarps(const GpuCost &best, const GpuTiling &tiling);
+
+/// The problem with a batch that fills the chip, if it is not known.
+GpuProblem withKnownBatch(const GpuProblem &problem, const GpuChip &chip);
 
 } // namespace na::schedule
 

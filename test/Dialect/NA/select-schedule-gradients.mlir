@@ -1,5 +1,7 @@
 // RUN: na-opt %s -na-select-schedule="target=sm_80 explain" 2>%t.err | FileCheck %s
 // RUN: FileCheck %s --check-prefix=EXPLAIN --input-file=%t.err
+// RUN: na-opt %s -na-select-schedule="target=sm_80 explain tuning-file=%S/Inputs/tuning/good.json" 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=EXPLAIN --implicit-check-not="has no entry"
 // RUN: na-opt %s -na-select-schedule="target=sm_90a key-tile=64" 2>/dev/null | FileCheck %s --check-prefix=FIXED
 // RUN: not na-opt %s -na-select-schedule="target=sm_80 query-tile=8,8" 2>&1 | FileCheck %s --check-prefix=ERROR
 

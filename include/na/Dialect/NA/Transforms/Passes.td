@@ -14,15 +14,20 @@ def NASelectSchedule : Pass<"na-select-schedule"> {
   let summary = "Attach a schedule to na operations by the cost model";
   let description = [{
     Writes a `#na.schedule` on every `na.attention`, `na.attention_dq`,
-    `na.attention_dkv`, `na.qk` and `na.av` that has none. The tiles are those
-    that the cost model of `na/Schedule/CostModel.h`, or for a GPU
-    `na/Schedule/GpuCostModel.h` and for gradients
-    `na/Schedule/GpuGradientModel.h`, expects to be fastest on the target;
-    `query-tile` and `key-tile` override it, with `warpgroup-tile` beside them
-    for `na.attention` and its gradients. For a GPU the model also chooses
-    warps, stages and, where it pays, a tile of the values' channels. With
-    `explain`, each choice is reported as a remark with its predicted work and
-    waste.
+    `na.attention_dkv`, `na.qk` and `na.av` that has none: the first one of the
+    ranking of `na/Schedule/Ranking.h`, whose models count what tiles execute on
+    the target. `query-tile` and `key-tile` override it, with `warpgroup-tile`
+    beside them for `na.attention` and its gradients. For a GPU the model also
+    chooses warps, stages and, where it pays, a tile of the values' channels.
+    With `explain`, each choice is reported as a remark with its predicted work
+    and waste; the tool `na-explain` prints the whole ranking.
+
+    `tuning-file` names a file of schedules that were measured, as `na-tune`
+    writes it (`na/Schedule/TuningFile.h` describes it).
+    An operation that the file knows, by its sizes, types and window, gets the
+    schedule of the file, unless tiles are given. An entry that this compiler has
+    no kernel for is reported as a warning, and the model chooses. Gradients are
+    not looked up.
 
     For sm_90a, problems that kernels with warpgroups are for (fused attention
     of 16-bit operands with 16 to 256 channels, in steps of 16, on axes of known
@@ -56,7 +61,8 @@ def NASelectSchedule : Pass<"na-select-schedule"> {
 
     Errors: an unknown target; a tile with another number of axes than the
     window of an operation, or outside the limits of `#na.schedule`;
-    `warpgroup-tile` without the other tiles.
+    `warpgroup-tile` without the other tiles; a tuning file that cannot be read
+    or is none.
   }];
   let options = [
     Option<"target", "target", "std::string", "\"cpu\"",
@@ -68,6 +74,8 @@ def NASelectSchedule : Pass<"na-select-schedule"> {
     ListOption<"warpgroupTile", "warpgroup-tile", "int64_t",
                "Part of the query tile that a warpgroup of a fused kernel owns, "
                "per axis; needs query-tile and key-tile">,
+    Option<"tuningFile", "tuning-file", "std::string", "\"\"",
+           "File of measured schedules, which come before the model's">,
     Option<"explain", "explain", "bool", "false",
            "Report every choice as a remark">
   ];

@@ -1,0 +1,535 @@
+//===- Ranking.cpp - Schedules in the order of their cost -----------------===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "na/Schedule/Ranking.h"
+
+#include "na/Schedule/GpuGradientModel.h"
+#include "na/Schedule/HopperGradientModel.h"
+
+#include "AxisModel.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace na;
+using namespace na::schedule;
+
+namespace {
+
+/// Of a vector unit of a host. Not a measurement: times of a CPU are for
+/// comparisons with each other.
+constexpr double hostGigahertz = 3;
+
+/// The problem as the models of GPUs see it: a half has one product.
+GpuProblem getGpuProblem(const Workload &workload) {
+  GpuProblem problem = workload;
+  if (workload.operation == "av")
+    problem.headDim = 0;
+  if (workload.operation == "qk")
+    problem.valueDim = 0;
+  return problem;
+}
+
+GpuTiling getGpuTiling(const GpuProblem &problem, const Schedule &schedule) {
+  GpuTiling tiling;
+  tiling.queryTile = schedule.queryTile;
+  tiling.keyTile = schedule.keyTile;
+  tiling.warps = schedule.warps;
+  tiling.stages = schedule.stages;
+  tiling.valueTile = schedule.valueTile ? schedule.valueTile : problem.valueDim;
+  return tiling;
+}
+
+HopperTiling getHopperTiling(const Schedule &schedule) {
+  HopperTiling tiling;
+  tiling.queryTile = schedule.queryTile;
+  tiling.keyTile = schedule.keyTile;
+  tiling.warpgroupTile = schedule.warpgroupTile;
+  tiling.stages = schedule.stages;
+  return tiling;
+}
+
+double getVolume(const std::vector<int64_t> &box) {
+  double volume = 1;
+  for (int64_t extent : box)
+    volume *= double(extent);
+  return volume;
+}
+
+void addUnits(Prediction &prediction, std::vector<UnitShare> units) {
+  std::sort(
+      units.begin(), units.end(),
+      [](const UnitShare &a, const UnitShare &b) { return a.share > b.share; });
+  prediction.limit = units.front().unit;
+  prediction.units = std::move(units);
+}
+
+/// What holds for tiles that all queries of a query tile go through together.
+void addAxes(const Problem &problem, const Schedule &schedule,
+             Prediction &prediction) {
+  for (size_t i = 0; i < problem.axes.size(); ++i) {
+    AxisCost cost =
+        axisCost(problem, i, schedule.queryTile[i], schedule.keyTile[i]);
+    double inside = cost.cut ? cost.insideTiles / cost.columnTiles : 1;
+    prediction.axes.push_back(
+        {cost.cut, 1 - inside, cost.columnTiles, cost.rowTiles});
+  }
+}
+
+void addTraffic(const Workload &workload, const Schedule &schedule,
+                Prediction &prediction) {
+  double queries = getVolume(schedule.queryTile);
+  double keys = getVolume(schedule.keyTile);
+  double channels = double(workload.headDim + workload.valueDim);
+  prediction.tileTraffic = prediction.blocks * channels *
+                           double(workload.operandBytes) *
+                           (queries + prediction.loadedTiles * keys);
+}
+
+Prediction predictCpuSchedule(const Workload &workload,
+                              const Schedule &schedule) {
+  Cost cost = predictCpu(workload, {schedule.queryTile, schedule.keyTile});
+  double heads =
+      workload.batchHeads == dynamicLength ? 1 : double(workload.batchHeads);
+  Prediction prediction;
+  prediction.seconds = cost.cycles * heads / (hostGigahertz * 1e9);
+  addUnits(prediction, {{"products", cost.productShare},
+                        {"softmax", cost.softmaxShare},
+                        {"moves of tiles", cost.moveShare}});
+  prediction.waste = cost.waste;
+  prediction.loadedTiles = prediction.computedTiles = cost.columnTiles;
+  if (workload.isGradient()) {
+    prediction.sharedBytes = int64_t(cost.tileBytes);
+    prediction.text = cost.describe();
+    return prediction;
+  }
+  addAxes(workload, schedule, prediction);
+  double unmasked = 1;
+  prediction.blocks = heads;
+  for (const AxisPart &axis : prediction.axes) {
+    unmasked *= 1 - axis.maskedShare;
+    prediction.blocks *= axis.queryTiles;
+  }
+  prediction.maskedShare = 1 - unmasked;
+  prediction.sharedBytes = int64_t(cost.tileBytes);
+  prediction.text = cost.describe();
+  return prediction;
+}
+
+void addWaves(const GpuChip &chip, Prediction &prediction) {
+  prediction.waves =
+      prediction.blocks /
+      double(chip.multiprocessors *
+             std::max<int64_t>(1, prediction.blocksPerMultiprocessor));
+}
+
+/// `scale` is what makes cycles comparable with those of warpgroups.
+std::optional<Prediction> predictWarps(const Workload &workload,
+                                       const GpuChip &chip,
+                                       const Schedule &schedule,
+                                       std::optional<double> scale) {
+  GpuProblem problem = getGpuProblem(workload);
+  GpuTiling tiling = getGpuTiling(problem, schedule);
+  std::optional<GpuCost> cost = predictGpu(problem, chip, tiling);
+  if (!cost)
+    return std::nullopt;
+  Prediction prediction;
+  prediction.seconds = cost->cycles *
+                       scale.value_or(scaleOfWarps(*cost, tiling)) /
+                       (chip.gigahertz * 1e9);
+  addUnits(prediction,
+           {{problem.operandBytes == 2 ? "tensor cores" : "multiply-add units",
+             cost->tensorShare},
+            {"softmax", cost->softmaxShare},
+            {"shared memory", cost->sharedShare},
+            {"L2 cache", cost->cacheShare}});
+  prediction.limit = cost->limit;
+  prediction.waste = cost->waste;
+  prediction.loadedTiles = prediction.computedTiles = cost->keyTiles;
+  prediction.maskedShare = cost->maskedShare;
+  addAxes(problem, schedule, prediction);
+  prediction.blocks = cost->blocks;
+  prediction.blocksPerMultiprocessor = cost->blocksPerMultiprocessor;
+  addWaves(chip, prediction);
+  prediction.sharedBytes = cost->sharedBytes;
+  prediction.registers = cost->registers;
+  prediction.spilled = cost->spilled;
+  prediction.text = cost->describe();
+  return prediction;
+}
+
+std::optional<Prediction> predictWarpgroups(const Workload &workload,
+                                            const GpuChip &chip,
+                                            const Schedule &schedule) {
+  if (!isForWarpgroups(workload) || !workload.hasBoxes || !chip.hasWarpgroups)
+    return std::nullopt;
+  std::optional<HopperCost> cost = predictHopper(
+      withKnownBatch(workload, chip), chip, getHopperTiling(schedule));
+  if (!cost)
+    return std::nullopt;
+  Prediction prediction;
+  prediction.seconds = cost->cycles / (chip.gigahertz * 1e9);
+  addUnits(prediction, {{"tensor cores", cost->tensorShare},
+                        {"exponentials", cost->exponentialShare},
+                        {"masks", cost->maskShare},
+                        {"L2 cache", cost->cacheShare}});
+  prediction.waste = cost->waste;
+  prediction.loadedTiles = cost->loaded;
+  prediction.computedTiles = cost->computed;
+  prediction.maskedShare = cost->maskedShare;
+  prediction.axes = cost->axes;
+  prediction.blocks = cost->blocks;
+  prediction.blocksPerMultiprocessor = cost->blocksPerMultiprocessor;
+  addWaves(chip, prediction);
+  prediction.sharedBytes = cost->sharedBytes;
+  prediction.registers = cost->registers;
+  prediction.text = cost->describe();
+  return prediction;
+}
+
+/// What the two models of gradients on a GPU have in common.
+template <typename CostTy>
+Prediction makeGradientPrediction(const GpuChip &chip, const CostTy &cost) {
+  Prediction prediction;
+  prediction.seconds = cost.cycles / (chip.gigahertz * 1e9);
+  prediction.waste = cost.waste;
+  prediction.blocks = cost.blocks;
+  prediction.blocksPerMultiprocessor = cost.blocksPerMultiprocessor;
+  addWaves(chip, prediction);
+  prediction.sharedBytes = cost.sharedBytes;
+  prediction.registers = cost.registers;
+  prediction.text = cost.describe();
+  return prediction;
+}
+
+std::optional<Prediction> predictGradient(const Workload &workload,
+                                          const GpuChip &chip,
+                                          const Schedule &schedule) {
+  if (schedule.warpgroupTile.empty()) {
+    auto cost =
+        predictGpuGradient(workload, chip, getGpuTiling(workload, schedule));
+    if (!cost)
+      return std::nullopt;
+    Prediction prediction = makeGradientPrediction(chip, *cost);
+    prediction.loadedTiles = prediction.computedTiles = cost->columnTiles;
+    prediction.maskedShare = cost->maskedShare;
+    return prediction;
+  }
+  if (!isForGradientWarpgroups(workload) || !workload.hasBoxes ||
+      !chip.hasWarpgroups)
+    return std::nullopt;
+  auto cost = predictHopperGradient(workload, chip, getHopperTiling(schedule));
+  if (!cost)
+    return std::nullopt;
+  Prediction prediction = makeGradientPrediction(chip, *cost);
+  prediction.loadedTiles = cost->loaded;
+  prediction.computedTiles = cost->computed;
+  return prediction;
+}
+
+bool hasRankOf(const Workload &workload, const Schedule &schedule) {
+  size_t rank = workload.axes.size();
+  auto fits = [&](const std::vector<int64_t> &box) {
+    return box.size() == rank &&
+           std::all_of(box.begin(), box.end(), [](int64_t n) { return n > 0; });
+  };
+  return fits(schedule.queryTile) && fits(schedule.keyTile) &&
+         (schedule.warpgroupTile.empty() || fits(schedule.warpgroupTile));
+}
+
+std::optional<Prediction> predict(const Workload &workload,
+                                  const Schedule &schedule,
+                                  std::optional<double> scale) {
+  if (!hasRankOf(workload, schedule))
+    return std::nullopt;
+  Prediction prediction;
+  if (schedule.target == "cpu") {
+    prediction = predictCpuSchedule(workload, schedule);
+  } else {
+    const GpuChip *chip = findGpuChip(schedule.target);
+    if (!chip)
+      return std::nullopt;
+    std::optional<Prediction> found =
+        workload.isGradient() ? predictGradient(workload, *chip, schedule)
+        : schedule.warpgroupTile.empty()
+            ? predictWarps(workload, *chip, schedule, scale)
+            : predictWarpgroups(workload, *chip, schedule);
+    if (!found)
+      return std::nullopt;
+    prediction = std::move(*found);
+  }
+  if (!workload.isGradient())
+    addTraffic(workload, schedule, prediction);
+  return prediction;
+}
+
+GpuTiling getFixedGpuTiling(const RankingOptions &options) {
+  GpuTiling fixed;
+  fixed.queryTile = options.fixed.queryTile;
+  fixed.keyTile = options.fixed.keyTile;
+  fixed.warps = options.fixed.warps;
+  fixed.stages = options.fixed.stages;
+  fixed.valueTile = options.fixed.valueTile;
+  return fixed;
+}
+
+Schedule makeSchedule(const GpuChip &chip, const GpuTiling &tiling) {
+  Schedule schedule;
+  schedule.target = chip.name;
+  schedule.queryTile = tiling.queryTile;
+  schedule.keyTile = tiling.keyTile;
+  schedule.stages = tiling.stages;
+  schedule.warps = tiling.warps;
+  return schedule;
+}
+
+Schedule makeSchedule(const HopperTiling &tiling) {
+  Schedule schedule;
+  schedule.target = warpgroupChip;
+  schedule.queryTile = tiling.queryTile;
+  schedule.keyTile = tiling.keyTile;
+  schedule.warpgroupTile = tiling.warpgroupTile;
+  schedule.stages = tiling.stages;
+  return schedule;
+}
+
+/// How much longer the bias makes kernels of warpgroups. Those of warps read it
+/// in the same way, of which their model knows no time.
+double scaleOfBias(const Workload &workload, const GpuChip &chip,
+                   const std::vector<Candidate> &warpgroups) {
+  if (!workload.hasBias || warpgroups.empty())
+    return 1;
+  Workload plain = workload;
+  plain.hasBias = false;
+  const auto &[schedule, prediction] = warpgroups.front();
+  std::optional<Prediction> without = predictWarpgroups(plain, chip, schedule);
+  return without ? prediction.seconds / without->seconds : 1;
+}
+
+/// Schedules of warps, with predictions that are comparable with those of
+/// warpgroups. Times are multiplied by `ofBias`.
+std::vector<Candidate> rankWarps(const Workload &workload, const GpuChip &chip,
+                                 const RankingOptions &options, double ofBias) {
+  GpuProblem problem = getGpuProblem(workload);
+  GpuTiling fixed = getFixedGpuTiling(options);
+  std::vector<Candidate> candidates;
+  std::optional<double> scale;
+  for (const GpuTiling &tiling : rankGpu(problem, chip, options.count, fixed)) {
+    Schedule schedule = makeSchedule(chip, tiling);
+    // All channels are what a schedule means that says nothing.
+    if (tiling.valueTile != problem.valueDim)
+      schedule.valueTile = tiling.valueTile;
+    // One factor for all keeps their order.
+    if (!scale)
+      scale = ofBias * scaleOfWarps(*predictGpu(problem, chip, tiling), tiling);
+    if (auto prediction = predict(workload, schedule, scale))
+      candidates.push_back({std::move(schedule), std::move(*prediction)});
+  }
+  return candidates;
+}
+
+std::vector<Candidate> rankWarpgroups(const Workload &workload,
+                                      const GpuChip &chip,
+                                      const RankingOptions &options) {
+  std::vector<HopperTiling> tilings;
+  const Schedule &fixed = options.fixed;
+  if (!fixed.warpgroupTile.empty()) {
+    // The model does not tell numbers of stages apart; two suffice mostly.
+    for (int64_t stages : {2, 3, 4, 1})
+      if (fixed.stages == 0 || fixed.stages == stages) {
+        tilings.push_back(getHopperTiling(fixed));
+        tilings.back().stages = stages;
+      }
+  } else if (workload.hasBoxes && fixed.queryTile.empty() &&
+             fixed.keyTile.empty()) {
+    tilings = rankHopper(workload, chip, options.count);
+  }
+  std::vector<Candidate> candidates;
+  for (const HopperTiling &tiling : tilings) {
+    Schedule schedule = makeSchedule(tiling);
+    if (auto prediction = predict(workload, schedule, std::nullopt))
+      candidates.push_back({std::move(schedule), std::move(*prediction)});
+  }
+  return candidates;
+}
+
+/// The one schedule that the models of gradients search for. Where there are
+/// kernels of warpgroups, they are taken.
+std::vector<Candidate> rankGradient(const Workload &workload,
+                                    const GpuChip &chip,
+                                    const RankingOptions &options) {
+  std::optional<Schedule> schedule;
+  const Schedule &fixed = options.fixed;
+  bool ofWarpgroups = options.target == warpgroupChip;
+  if (!fixed.warpgroupTile.empty()) {
+    if (ofWarpgroups) {
+      schedule = fixed;
+      schedule->target = warpgroupChip;
+      if (schedule->stages == 0)
+        schedule->stages = HopperTiling().stages;
+    }
+  } else {
+    if (ofWarpgroups && workload.hasBoxes && fixed.queryTile.empty() &&
+        fixed.keyTile.empty())
+      if (auto tiling = searchHopperGradient(workload, chip))
+        schedule = makeSchedule(*tiling);
+    if (!schedule)
+      if (auto tiling =
+              searchGpuGradient(workload, chip, getFixedGpuTiling(options)))
+        schedule = makeSchedule(chip, *tiling);
+  }
+  if (!schedule)
+    return {};
+  std::optional<Prediction> prediction =
+      predict(workload, *schedule, std::nullopt);
+  if (!prediction)
+    return {};
+  return {{std::move(*schedule), std::move(*prediction)}};
+}
+
+/// Both are sorted, and stay so.
+std::vector<Candidate> merge(std::vector<Candidate> a,
+                             std::vector<Candidate> b) {
+  std::vector<Candidate> all;
+  std::merge(
+      std::make_move_iterator(a.begin()), std::make_move_iterator(a.end()),
+      std::make_move_iterator(b.begin()), std::make_move_iterator(b.end()),
+      std::back_inserter(all), [](const Candidate &x, const Candidate &y) {
+        return x.prediction.seconds < y.prediction.seconds;
+      });
+  return all;
+}
+
+std::vector<Candidate> rankCpuSchedules(const Workload &workload,
+                                        const RankingOptions &options) {
+  std::vector<Candidate> candidates;
+  Tiling fixed{options.fixed.queryTile, options.fixed.keyTile};
+  for (Tiling &tiling : rankCpu(workload, options.count, fixed)) {
+    Schedule schedule;
+    schedule.target = "cpu";
+    schedule.queryTile = std::move(tiling.queryTile);
+    schedule.keyTile = std::move(tiling.keyTile);
+    if (auto prediction = predict(workload, schedule, std::nullopt))
+      candidates.push_back({std::move(schedule), std::move(*prediction)});
+  }
+  return candidates;
+}
+
+std::string formatSize(int64_t size) {
+  return size == dynamicLength ? "?" : std::to_string(size);
+}
+
+} // namespace
+
+std::string schedule::formatBox(const std::vector<int64_t> &box) {
+  std::string text;
+  for (int64_t extent : box)
+    text += (text.empty() ? "" : "x") + formatSize(extent);
+  return text;
+}
+
+bool Schedule::operator==(const Schedule &other) const {
+  return target == other.target && queryTile == other.queryTile &&
+         keyTile == other.keyTile && warpgroupTile == other.warpgroupTile &&
+         stages == other.stages && warps == other.warps &&
+         valueTile == other.valueTile;
+}
+
+std::string Schedule::describe() const {
+  std::string text =
+      "query " + formatBox(queryTile) + ", key " + formatBox(keyTile);
+  if (!warpgroupTile.empty())
+    text += ", warpgroup " + formatBox(warpgroupTile);
+  if (warps)
+    text += ", warps " + std::to_string(warps);
+  if (stages)
+    text += ", stages " + std::to_string(stages);
+  if (valueTile)
+    text += ", values " + std::to_string(valueTile);
+  return text;
+}
+
+std::string Workload::getKey() const {
+  std::vector<int64_t> windows, strides, dilations;
+  std::string causal;
+  for (const window::Axis &axis : axes) {
+    windows.push_back(axis.window);
+    strides.push_back(axis.stride);
+    dilations.push_back(axis.dilation);
+    causal += axis.causal ? 't' : 'f';
+  }
+  std::string key = operation + " " + formatBox(lengths) + " window " +
+                    formatBox(windows) + " stride " + formatBox(strides) +
+                    " dilation " + formatBox(dilations) + " causal " + causal +
+                    " batch " + formatSize(batch) + " heads " +
+                    formatSize(heads) + "/" + formatSize(kvHeads) + " dim " +
+                    formatSize(headDim) + "/" + formatSize(valueDim);
+  if (hasAdditionalKeys)
+    key += " additional " +
+           (additionalKeys ? formatSize(additionalKeys) : std::string("?"));
+  if (hasBias)
+    key += " bias " + biasType;
+  return key + " " + type;
+}
+
+double Workload::countFlop() const {
+  double pairs = 1, tokens = 1;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    pairs *= pairCount(*this, i);
+    tokens *= modelTokens(*this, i);
+  }
+  pairs += tokens * double(additionalKeys);
+  double channels = operation == "attention" ? double(headDim + valueDim)
+                    : operation == "qk"      ? double(headDim)
+                                             : double(valueDim);
+  double all = batchHeads == dynamicLength ? 1 : double(batchHeads);
+  return 2 * pairs * channels * all;
+}
+
+double Workload::countBytes() const {
+  if (operation != "attention" || batch == dynamicLength ||
+      heads == dynamicLength || kvHeads == dynamicLength)
+    return 0;
+  double tokens = 1;
+  for (int64_t length : lengths) {
+    if (length == dynamicLength)
+      return 0;
+    tokens *= double(length);
+  }
+  double channels = double(headDim + valueDim);
+  return double(batch) * double(operandBytes) * channels *
+         (double(heads) * tokens +
+          double(kvHeads) * (tokens + double(additionalKeys)));
+}
+
+std::optional<Prediction> schedule::predictSchedule(const Workload &workload,
+                                                    const Schedule &schedule) {
+  return predict(workload, schedule, std::nullopt);
+}
+
+std::vector<Candidate> schedule::rankSchedules(const Workload &workload,
+                                               const RankingOptions &options) {
+  std::vector<Candidate> candidates;
+  if (options.target == "cpu") {
+    candidates = rankCpuSchedules(workload, options);
+  } else if (const GpuChip *chip = findGpuChip(options.target)) {
+    if (workload.isGradient())
+      return rankGradient(workload, *chip, options);
+    std::vector<Candidate> warpgroups;
+    if (options.target == warpgroupChip)
+      warpgroups = rankWarpgroups(workload, *chip, options);
+    candidates = std::move(warpgroups);
+    if (options.fixed.warpgroupTile.empty()) {
+      double ofBias = scaleOfBias(workload, *chip, candidates);
+      candidates = merge(std::move(candidates),
+                         rankWarps(workload, *chip, options, ofBias));
+    }
+  }
+  if (candidates.size() > options.count)
+    candidates.resize(options.count);
+  return candidates;
+}
