@@ -639,7 +639,8 @@ NaStatus naExplainProblem(const NaProblem *problem, const NaOptions *given,
     return status;
   Session session;
   Source source;
-  status = buildProblem(*problem, session.context, source);
+  status = buildProblem(*problem, /*gradients=*/std::nullopt, session.context,
+                        source);
   if (status.code != NA_OK)
     return status;
   std::optional<schedule::Workload> workload;
