@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // One view of the models of all targets (CostModel.h, GpuCostModel.h,
-// GpuGradientModel.h, HopperCostModel.h, HopperGradientModel.h): what the compiler selects, what is explained to people
-// and what is measured on a device are entries of the same ranking.
+// GpuGradientModel.h, HopperCostModel.h, HopperGradientModel.h): what the
+// compiler selects, what is explained to people and what is measured on a
+// device are entries of the same ranking.
 //
 //===----------------------------------------------------------------------===//
 
@@ -116,8 +117,8 @@ struct RankingOptions {
 /// name without the letter stands for kernels that have none.
 constexpr const char *warpgroupChip = "sm_90a";
 
-/// The best schedules, the one that the compiler selects first; for gradients on
-/// a GPU only this one. None if nothing fits the target. Deterministic.
+/// The best schedules, the one that the compiler selects first; for gradients
+/// on a GPU only this one. None if nothing fits the target. Deterministic.
 std::vector<Candidate> rankSchedules(const Workload &workload,
                                      const RankingOptions &options);
 
