@@ -28,7 +28,12 @@ static bool canReadBoxes(Value tensor, ArrayRef<int64_t> dilations) {
   int64_t offset, rank = type.getRank();
   if (failed(type.getStridesAndOffset(strides, offset)) || strides.back() != 1)
     return false;
-  int64_t last = shaped.getShape()[rank - 2] * shaped.getShape()[rank - 1];
+  // Sizes that the type does not say are for the run time too.
+  int64_t heads = type.getDimSize(rank - 2);
+  int64_t channels = type.getDimSize(rank - 1), last = 0;
+  if (!ShapedType::isDynamic(heads) && !ShapedType::isDynamic(channels) &&
+      llvm::MulOverflow(heads, channels, last))
+    return false;
   for (auto [axis, dilation] : llvm::enumerate(dilations)) {
     int64_t stride = strides[axis + 1], residues;
     if (dilation != 1 && (type.isDynamicDim(axis + 1) ||
