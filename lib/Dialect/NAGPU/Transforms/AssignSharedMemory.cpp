@@ -190,9 +190,8 @@ struct AssignSharedMemory
     WalkResult result = getOperation()->walk([&](gpu::LaunchOp launch) {
       bool uses = launch
                       .walk([](Operation *op) {
-                        return getMemory(op).first > 0
-                                   ? WalkResult::interrupt()
-                                   : WalkResult::advance();
+                        return getMemory(op).first > 0 ? WalkResult::interrupt()
+                                                       : WalkResult::advance();
                       })
                       .wasInterrupted();
       if (!uses)
