@@ -38,7 +38,8 @@
 
 using namespace mlir;
 
-/// tosa to linalg, tensor and arith by upstream passes, the rest by the project's pipeline.
+/// tosa to linalg, tensor and arith by upstream passes, the rest by the
+/// project's pipeline.
 static LogicalResult lower(ModuleOp module) {
   PassManager passes(module.getContext());
   tosa::addTosaToLinalgPasses(passes, TosaToLinalgOptions());

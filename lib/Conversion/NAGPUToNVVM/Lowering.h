@@ -63,8 +63,8 @@ public:
   /// Both, of which one may be null (true).
   Value both(Value a, Value b);
 
-  /// Index in the CTA (in the warpgroup or the producer if there are roles), warp,
-  /// and lane of the thread (i32).
+  /// Index in the CTA (in the warpgroup or the producer if there are roles),
+  /// warp, and lane of the thread (i32).
   Value thread();
   Value warp();
   Value lane();

@@ -299,10 +299,10 @@ private:
     // Not transposed, two neighbouring columns are in one chunk, and the chunks
     // of `lhs` are groups of rows.
     SharedAddress rhsAddress =
-        transposed ? SharedAddress(b, rhsType, rhs, column, chunk)
-                   : SharedAddress(b, rhsType, rhs, b.mul(chunk, width),
-                                   b.div(column, 4),
-                                   b.mul(b.rem(column, 4), 4));
+        transposed
+            ? SharedAddress(b, rhsType, rhs, column, chunk)
+            : SharedAddress(b, rhsType, rhs, b.mul(chunk, width),
+                            b.div(column, 4), b.mul(b.rem(column, 4), 4));
     Value laneOfGroup = b.bitAnd(b.lane(), ~int64_t(3));
 
     Type f32 = b.getF32Type();

@@ -452,8 +452,8 @@ void nagpu::castCapturedTensorMaps(Operation *op) {
 void nagpu::populateTensorMemoryPatterns(const TypeConverter &converter,
                                          RewritePatternSet &patterns) {
   patterns.add<ConvertMBarrierInit, ConvertMBarrierArrive,
-               ConvertMBarrierArriveCopies,
-               ConvertMBarrierExpectTx, ConvertMBarrierWait, ConvertAdvance,
+               ConvertMBarrierArriveCopies, ConvertMBarrierExpectTx,
+               ConvertMBarrierWait, ConvertAdvance,
                ConvertPlaced<MailboxAllocOp>, ConvertMailboxPut,
                ConvertMailboxGet, ConvertTmaLoad, ConvertTmaStore,
                ConvertTmaStoreWait, ConvertProxyFence, ConvertNamedBarrier>(

@@ -150,8 +150,8 @@ void ThreadBuilder::storeIf(Value condition, Value value, Value pointer,
   if (words == 1) {
     inputs.push_back(LLVM::BitcastOp::create(*this, bits, value));
   } else {
-    Value all = LLVM::BitcastOp::create(*this, VectorType::get({words}, bits),
-                                        value);
+    Value all =
+        LLVM::BitcastOp::create(*this, VectorType::get({words}, bits), value);
     for (int64_t i = 0; i < words; ++i)
       inputs.push_back(unpack(all, i));
   }
