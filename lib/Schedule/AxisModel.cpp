@@ -8,6 +8,7 @@
 #include "AxisModel.h"
 
 #include <algorithm>
+#include <set>
 
 using namespace na;
 using namespace na::schedule;
@@ -140,6 +141,34 @@ int64_t schedule::longestSpan(const Problem &problem, size_t i,
     longest = std::max(longest, span.end - span.begin);
   }
   return longest;
+}
+
+std::vector<int64_t> schedule::rowExtents(int64_t size, int64_t limit) {
+  std::vector<int64_t> extents;
+  for (int64_t extent = 1; extent <= limit; extent *= 2) {
+    extents.push_back(extent);
+    if (extent >= size)
+      break;
+  }
+  return extents;
+}
+
+std::vector<int64_t>
+schedule::gpuColumnExtents(int64_t span, std::initializer_list<int64_t> common,
+                           int64_t limit) {
+  std::set<int64_t> extents;
+  for (int64_t extent : common)
+    if (extent < 2 * span)
+      extents.insert(extent);
+  // Divisions of the span itself leave no partly filled last tile; rounded up
+  // they make a multiple of 16 columns with few to spare.
+  for (int64_t parts = 1; parts <= 8; ++parts)
+    for (int64_t multiple : {1, 2, 4, 8, 16}) {
+      int64_t extent = alignUp(window::ceilDiv(span, parts), multiple);
+      if (extent <= limit)
+        extents.insert(extent);
+    }
+  return {extents.begin(), extents.end()};
 }
 
 std::vector<AxisChoice>

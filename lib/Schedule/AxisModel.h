@@ -15,6 +15,8 @@
 
 #include "na/Schedule/CostModel.h"
 
+#include <initializer_list>
+
 namespace na::schedule {
 
 /// What one axis contributes under a tiling. Rows are queries and columns keys,
@@ -75,6 +77,37 @@ SplitBlock splitBlock(const window::Axis &axis, int64_t size, int64_t begin,
 /// The tiles of these choices, one per axis.
 Tiling makeTiling(const Problem &problem,
                   const std::vector<const AxisChoice *> &choices);
+
+inline int64_t alignUp(int64_t value, int64_t multiple) {
+  return window::ceilDiv(value, multiple) * multiple;
+}
+
+/// Extents worth trying for a row tile on an axis of `size` positions: powers
+/// of two up to `limit`.
+std::vector<int64_t> rowExtents(int64_t size, int64_t limit);
+
+/// Extents worth trying on a GPU for a column tile where spans are at most
+/// `span` long: the usual ones of `common`, and divisions of the span up to
+/// `limit`.
+std::vector<int64_t> gpuColumnExtents(int64_t span,
+                                      std::initializer_list<int64_t> common,
+                                      int64_t limit);
+
+/// Calls `visit` with `box` set to the extents of each box of `volume`
+/// positions in turn, the first extents rising.
+template <typename Visit>
+void visitBoxes(int64_t volume, std::vector<int64_t> &box, const Visit &visit,
+                size_t axis = 0) {
+  if (axis + 1 == box.size()) {
+    box[axis] = volume;
+    return visit();
+  }
+  for (int64_t extent = 1; extent <= volume; ++extent)
+    if (volume % extent == 0) {
+      box[axis] = extent;
+      visitBoxes(volume / extent, box, visit, axis + 1);
+    }
+}
 
 /// All ways to tile an axis with these row tiles. Column tiles are those of
 /// `fixedColumnTile`, one entry per axis, or if that is empty what

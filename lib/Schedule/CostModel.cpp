@@ -100,16 +100,7 @@ Cost combine(const Problem &problem, const GridCost &grid, int64_t lanes) {
   return cost;
 }
 
-/// Extents worth trying for a row tile on an axis of `size` positions.
-std::vector<int64_t> rowExtents(int64_t size) {
-  std::vector<int64_t> extents;
-  for (int64_t extent = 1; extent <= 128; extent *= 2) {
-    extents.push_back(extent);
-    if (extent >= size)
-      break;
-  }
-  return extents;
-}
+constexpr int64_t maxRowExtent = 128;
 
 /// Extents worth trying for a column tile where spans are at most `span` long.
 std::vector<int64_t> columnExtents(int64_t span) {
@@ -128,8 +119,9 @@ std::vector<AxisChoice> axisChoices(const Problem &problem, size_t i,
                                     const Tiling &fixed) {
   int64_t size = modelSize(problem, i);
   const std::vector<int64_t> &fixedRows = fixed.getRowTile(problem);
-  std::vector<int64_t> rowTiles =
-      fixedRows.empty() ? rowExtents(size) : std::vector{fixedRows[i]};
+  std::vector<int64_t> rowTiles = fixedRows.empty()
+                                      ? rowExtents(size, maxRowExtent)
+                                      : std::vector{fixedRows[i]};
   return axisChoices(problem, i, rowTiles, fixed.getColumnTile(problem),
                      columnExtents);
 }

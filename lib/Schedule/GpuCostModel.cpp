@@ -15,7 +15,6 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
-#include <set>
 
 using namespace na;
 using namespace na::schedule;
@@ -34,10 +33,6 @@ constexpr std::array<GpuChip, 4> chips = {{
     {"sm_89", 142, 99 << 10, 100 << 10, 512, 128, 24, 2.5},
     {"sm_90", 132, 227 << 10, 228 << 10, 1280, 128, 28, 1.65, true},
 }};
-
-int64_t alignUp(int64_t value, int64_t multiple) {
-  return window::ceilDiv(value, multiple) * multiple;
-}
 
 /// What all axes contribute together.
 struct GridCost {
@@ -329,33 +324,11 @@ GpuCost combine(const GpuProblem &problem, const GpuChip &chip,
 /// Queries of a tile. Large ones read keys less often.
 constexpr std::array<int64_t, 4> queryCounts = {16, 32, 64, 128};
 
-/// Powers of two worth trying for a query tile on an axis of `size` positions.
-std::vector<int64_t> queryExtents(int64_t size) {
-  std::vector<int64_t> extents;
-  for (int64_t extent = 1; extent <= queryCounts.back(); extent *= 2) {
-    extents.push_back(extent);
-    if (extent >= size)
-      break;
-  }
-  return extents;
-}
-
-/// Extents worth trying for a key tile where spans are at most `span` long.
 std::vector<int64_t> keyExtents(int64_t span) {
-  std::set<int64_t> extents;
-  for (int64_t extent :
-       {1, 2, 4, 8, 16, 32, 48, 64, 80, 96, 112, 128, 160, 176, 192, 224, 256})
-    if (extent < 2 * span)
-      extents.insert(extent);
-  // Divisions of the span itself leave no partly filled last tile; rounded up
-  // they make a multiple of 16 keys with few keys to spare.
-  for (int64_t parts = 1; parts <= 8; ++parts)
-    for (int64_t multiple : {1, 2, 4, 8, 16}) {
-      int64_t extent = alignUp(window::ceilDiv(span, parts), multiple);
-      if (extent <= maxKeys)
-        extents.insert(extent);
-    }
-  return {extents.begin(), extents.end()};
+  return gpuColumnExtents(
+      span,
+      {1, 2, 4, 8, 16, 32, 48, 64, 80, 96, 112, 128, 160, 176, 192, 224, 256},
+      maxKeys);
 }
 
 /// Channels of the values worth trying.
@@ -381,7 +354,8 @@ std::vector<AxisChoice> axisChoices(const GpuProblem &problem, size_t i,
   std::vector<int64_t> queryTiles =
       !fixed.queryTile.empty()
           ? std::vector{fixed.queryTile[i]}
-          : queryExtents(last ? std::max(size, queryCounts.back()) : size);
+          : rowExtents(last ? std::max(size, queryCounts.back()) : size,
+                       queryCounts.back());
   return axisChoices(problem, i, queryTiles, fixed.keyTile, keyExtents);
 }
 

@@ -14,7 +14,6 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
-#include <set>
 
 using namespace na;
 using namespace na::schedule;
@@ -27,10 +26,6 @@ constexpr int64_t fragment = 16;
 /// there are enough tokens.
 constexpr std::array<int64_t, 4> rowCounts = {16, 32, 64, 128};
 constexpr int64_t maxColumns = 128;
-
-int64_t alignUp(int64_t value, int64_t multiple) {
-  return window::ceilDiv(value, multiple) * multiple;
-}
 
 /// What all axes contribute together.
 struct GridCost {
@@ -168,30 +163,9 @@ GpuGradientCost combine(const GpuProblem &problem, const GpuChip &chip,
   return cost;
 }
 
-/// Powers of two worth trying for a row tile on an axis of `size` positions.
-std::vector<int64_t> rowExtents(int64_t size) {
-  std::vector<int64_t> extents;
-  for (int64_t extent = 1; extent <= rowCounts.back(); extent *= 2) {
-    extents.push_back(extent);
-    if (extent >= size)
-      break;
-  }
-  return extents;
-}
-
-/// Extents worth trying for a column tile where spans are at most `span` long.
 std::vector<int64_t> columnExtents(int64_t span) {
-  std::set<int64_t> extents;
-  for (int64_t extent : {1, 2, 4, 8, 16, 32, 48, 64, 80, 96, 128})
-    if (extent < 2 * span)
-      extents.insert(extent);
-  for (int64_t parts = 1; parts <= 8; ++parts)
-    for (int64_t multiple : {1, 2, 4, 8, 16}) {
-      int64_t extent = alignUp(window::ceilDiv(span, parts), multiple);
-      if (extent <= maxColumns)
-        extents.insert(extent);
-    }
-  return {extents.begin(), extents.end()};
+  return gpuColumnExtents(span, {1, 2, 4, 8, 16, 32, 48, 64, 80, 96, 128},
+                          maxColumns);
 }
 
 /// Walks through all combinations of the axes' choices.
@@ -209,7 +183,7 @@ public:
       choices.push_back(
           axisChoices(problem, i,
                       fixedRows ? std::vector{fixed.getRowTile(problem)[i]}
-                                : rowExtents(size),
+                                : rowExtents(size, rowCounts.back()),
                       fixed.getColumnTile(problem), columnExtents));
     }
   }

@@ -326,7 +326,7 @@ public:
   }
 
   std::vector<HopperTiling> run() {
-    visitRows(0, rows);
+    visitBoxes(rows, own, [&] { visitShapes(); });
     std::vector<HopperTiling> ranked = others.take();
     if (selected)
       ranked.insert(ranked.begin(), std::move(*selected));
@@ -334,18 +334,6 @@ public:
   }
 
 private:
-  /// All boxes of 64 queries.
-  void visitRows(size_t axis, int64_t left) {
-    if (axis + 1 == rank) {
-      own[axis] = left;
-      return visitShapes();
-    }
-    for (int64_t extent = 1; extent <= left; extent *= 2) {
-      own[axis] = extent;
-      visitRows(axis + 1, left / extent);
-    }
-  }
-
   void visitShapes() {
     for (int64_t warpgroups : {1, 2, 3})
       for (int64_t keys = maxKeys; keys > 0; keys -= keyMultiple) {
@@ -354,20 +342,7 @@ private:
         if (!budgets)
           continue;
         for (split = 0; split < (warpgroups > 1 ? rank : 1); ++split)
-          visitKeys(0, keys);
-      }
-  }
-
-  /// All boxes of the shape's keys.
-  void visitKeys(size_t axis, int64_t left) {
-    if (axis + 1 == rank) {
-      key[axis] = left;
-      return visit();
-    }
-    for (int64_t extent = 1; extent <= left; ++extent)
-      if (left % extent == 0) {
-        key[axis] = extent;
-        visitKeys(axis + 1, left / extent);
+          visitBoxes(keys, key, [&] { visit(); });
       }
   }
 

@@ -155,23 +155,11 @@ public:
         column(rank) {}
 
   std::optional<HopperTiling> run() {
-    visitRows(0, ownRows);
+    visitBoxes(ownRows, own, [&] { visitShapes(); });
     return best;
   }
 
 private:
-  /// All boxes of the rows of a warpgroup.
-  void visitRows(size_t axis, int64_t left) {
-    if (axis + 1 == rank) {
-      own[axis] = left;
-      return visitShapes();
-    }
-    for (int64_t extent = 1; extent <= left; extent *= 2) {
-      own[axis] = extent;
-      visitRows(axis + 1, left / extent);
-    }
-  }
-
   void visitShapes() {
     for (int64_t warpgroups : {2, 1})
       for (int64_t columns = maxColumns; columns > 0;
@@ -181,20 +169,7 @@ private:
         if (!budgets)
           continue;
         for (split = 0; split < (warpgroups > 1 ? rank : 1); ++split)
-          visitColumns(0, columns);
-      }
-  }
-
-  /// All boxes of the shape's columns.
-  void visitColumns(size_t axis, int64_t left) {
-    if (axis + 1 == rank) {
-      column[axis] = left;
-      return visit();
-    }
-    for (int64_t extent = 1; extent <= left; ++extent)
-      if (left % extent == 0) {
-        column[axis] = extent;
-        visitColumns(axis + 1, left / extent);
+          visitBoxes(columns, column, [&] { visit(); });
       }
   }
 
