@@ -9,6 +9,7 @@
 
 #include "DeviceTensor.h"
 #include "Execution.h"
+#include "Explain.h"
 #include "Nvml.h"
 #include "Progress.h"
 #include "Verify.h"
@@ -102,21 +103,6 @@ compileForChip(const Program &program, const Options &options, StringRef mode,
     return llvm::createStringError(
         mode + " pipeline: " + llvm::toString(code.takeError()));
   return CompiledForCuda{std::move(*harness), std::move(*code)};
-}
-
-static llvm::Error writePtx(StringRef path, StringRef text) {
-  std::error_code code;
-  llvm::raw_fd_ostream file(path, code);
-  if (!code) {
-    file << text;
-    file.close();
-    code = file.error();
-    file.clear_error();
-  }
-  if (code)
-    return llvm::createStringError("cannot write '" + path +
-                                   "': " + code.message());
-  return llvm::Error::success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -557,7 +543,7 @@ llvm::Error run::runOnCuda(const Program &program, const Options &options,
   if (llvm::Error error = checkNames(compiled->harness, options))
     return error;
   if (!options.ptxFile.empty()) {
-    if (llvm::Error error = writePtx(options.ptxFile, compiled->code.image))
+    if (llvm::Error error = writeFile(options.ptxFile, compiled->code.image))
       return error;
     report.written.push_back("PTX to " + options.ptxFile);
   }

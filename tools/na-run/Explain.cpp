@@ -20,8 +20,7 @@ using namespace mlir::na;
 using namespace mlir::na::run;
 namespace schedule = ::na::schedule;
 
-/// To standard output if `path` is empty.
-static llvm::Error writeFile(StringRef path, const llvm::Twine &text) {
+llvm::Error run::writeFile(StringRef path, const llvm::Twine &text) {
   if (path.empty()) {
     llvm::outs() << text;
     return llvm::Error::success();

@@ -21,6 +21,9 @@ llvm::Expected<std::string> explainText(const Options &options,
 llvm::Expected<llvm::json::Object> explainJSON(const Options &options,
                                                MLIRContext &context);
 
+/// Writes to standard output if `path` is empty.
+llvm::Error writeFile(StringRef path, const llvm::Twine &text);
+
 /// Prints `json` to standard output, or to the file of the options.
 llvm::Error writeJSON(const Options &options, llvm::json::Object json);
 
