@@ -25,7 +25,7 @@ from problems import (
     with_dtype,
     with_known_output,
 )
-from probes import differs, flat, unflat
+from probes import differs, flat, mask_problems, unflat
 
 CPU_DTYPES = ("f32", "bf16", "f16", "f64")
 CUDA_DTYPES = ("bf16", "f16", "tf32")
@@ -148,21 +148,8 @@ def check_inverse_mask(data, outputs):
 
 
 def inverse_masks(maker):
-    problems = [
-        Problem([65], [3]),
-        Problem([129], [64], causal=[True]),
-        Problem([60], [9], [4], [3]),
-        Problem([61], [6], [6], [5], [True]),
-        Problem([50], [50], [7]),
-        Problem([40], [8], [5], [5]),
-        Problem([13, 17], [4, 5]),
-        Problem([15, 14], [5, 4], [2, 3], [3, 2], [True, False]),
-        Problem([12, 18], [6, 6], [6, 4], [2, 3], [False, True]),
-        Problem([33, 20], [16, 7], [1, 3], [2, 1], [True, True]),
-        Problem([5, 6, 7], [3, 2, 4], [1, 2, 3], [1, 2, 1], [False, True, False]),
-        Problem([6, 6, 6], [2, 3, 6], [2, 3, 6], [3, 2, 1], [True, True, True]),
-        Problem([7, 5, 9], [2, 5, 3], dilation=[2, 1, 3]),
-    ]
+    problems = mask_problems()
+    problems.insert(9, Problem([33, 20], [16, 7], [1, 3], [2, 1], [True, True]))
     for number, problem in enumerate(problems):
         for group in (1, 3):
             # The other pipelines have no tiles to get wrong.

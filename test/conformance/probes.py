@@ -170,9 +170,8 @@ def every_window(maker):
             yield mask_test(maker, f"every-window/{words}", problem)
 
 
-def masks(maker):
-    """Masks of larger problems, with batches, grouped heads and odd tiles."""
-    problems = [
+def mask_problems():
+    return [
         Problem([65], [3]),
         Problem([129], [64], causal=[True]),
         Problem([60], [9], [4], [3]),
@@ -186,7 +185,11 @@ def masks(maker):
         Problem([6, 6, 6], [2, 3, 6], [2, 3, 6], [3, 2, 1], [True, True, True]),
         Problem([7, 5, 9], [2, 5, 3], dilation=[2, 1, 3]),
     ]
-    for number, problem in enumerate(problems):
+
+
+def masks(maker):
+    """Masks of larger problems, with batches, grouped heads and odd tiles."""
+    for number, problem in enumerate(mask_problems()):
         problem = problem.replace(
             batch=2, heads=4, kv_heads=2, head_dim=5, dtype=DTYPES[number % 4]
         )
