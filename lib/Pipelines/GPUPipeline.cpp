@@ -60,6 +60,8 @@ static void addTiledKernels(OpPassManager &pm,
     pm.addPass(nagpu::createNAGPUPersistentGrid());
     pm.addPass(nagpu::createNAGPUOverlapProducts());
     pm.addPass(nagpu::createNAGPUOverlapGradients());
+    if (options.arriveByLanes)
+      pm.addPass(nagpu::createNAGPUArriveByLanes());
     pm.addPass(createCanonicalizerPass());
     pm.addPass(createCSEPass());
   }

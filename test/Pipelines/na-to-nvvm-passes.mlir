@@ -31,6 +31,11 @@
 // HOPPER-NEXT: {{^ *}}reconcile-unrealized-casts{{(\{.*)?,?$}}
 // HOPPER:      nvvm-attach-target{O=3 chip=sm_90a {{.*}}features=+ptx80 {{.*}}
 
+// RUN: na-opt %s -na-to-nvvm="mode=fused chip=sm_90a arrive-by-lanes" --dump-pass-pipeline 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=LANES
+// LANES:      {{^ *}}nagpu-overlap-gradients{{(\{.*)?,?$}}
+// LANES-NEXT: {{^ *}}nagpu-arrive-by-lanes{{(\{.*)?,?$}}
+
 // ALL: builtin.module(
 // ALL-NEXT:      {{^ *}}na-check-gpu{chip=sm_80 format=isa}{{,?$}}
 // ALL-NEXT:      {{^ *}}inline{{(\{.*)?,?$}}

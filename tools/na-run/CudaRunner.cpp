@@ -57,6 +57,8 @@ static std::string getPipeline(const Options &options, StringRef mode,
      << " format=isa mode=" << mode;
   if (options.tf32)
     os << " f32-math=tf32";
+  if (options.arriveByLanes)
+    os << " arrive-by-lanes";
   for (auto [name, tile] : {std::pair("query-tile", &options.queryTile),
                             {"key-tile", &options.keyTile},
                             {"warpgroup-tile", &options.warpgroupTile}})

@@ -168,6 +168,10 @@ struct Flags {
   cl::opt<bool> tf32{"tf32", cl::cat(compileCategory),
                      cl::desc("Round factors of f32 products to tf32 on a "
                               "GPU, for its tensor cores")};
+  cl::opt<bool> arriveByLanes{
+      "arrive-by-lanes", cl::cat(compileCategory),
+      cl::desc("All lanes of a warp arrive at the barriers of sm_90a, so that "
+               "compute-sanitizer's racecheck sees their order; slower")};
   Text dumpPtx{"dump-ptx", cl::value_desc("file"), cl::cat(compileCategory),
                cl::desc("Write the GPU's assembly code")};
   cl::opt<bool> compileOnly{
@@ -512,6 +516,7 @@ llvm::Error Flags::checkCombination(bool explains) const {
           static_cast<const cl::Option *>(&chip),
           static_cast<const cl::Option *>(&noFallback),
           static_cast<const cl::Option *>(&tf32),
+          static_cast<const cl::Option *>(&arriveByLanes),
           static_cast<const cl::Option *>(&dumpPtx),
           static_cast<const cl::Option *>(&compileOnly),
           static_cast<const cl::Option *>(&pause),
@@ -616,6 +621,7 @@ llvm::Expected<Options> Flags::getOptions(Tool tool) const {
   options.chip = target == "cpu" || target == "cuda" ? chip : target;
   options.noFallback = noFallback;
   options.tf32 = tf32;
+  options.arriveByLanes = arriveByLanes;
   options.ptxFile = dumpPtx;
   options.compileOnly = compileOnly;
   options.scheduleTarget = scheduleTarget;

@@ -54,6 +54,8 @@ struct Options {
   bool noFallback = false;
   /// f32 products from factors rounded to tf32.
   bool tf32 = false;
+  /// All lanes of a warp arrive at barriers.
+  bool arriveByLanes = false;
   /// Where the PTX goes; empty for nowhere.
   std::string ptxFile;
   /// Stop after compilation.

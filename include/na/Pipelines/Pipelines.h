@@ -136,6 +136,11 @@ struct GPUPipelineOptions : PassPipelineOptions<GPUPipelineOptions> {
       llvm::cl::desc("File of measured schedules, which come before the cost "
                      "model's"),
       llvm::cl::init("")};
+  Option<bool> arriveByLanes{
+      *this, "arrive-by-lanes",
+      llvm::cl::desc("Let all lanes of a warp arrive at the barriers of "
+                     "sm_90a, for tools that look for races; slower"),
+      llvm::cl::init(false)};
   Option<int64_t> naiveWeightsLimit{
       *this, "naive-weights-limit",
       llvm::cl::desc("With mode=naive, the most bytes of attention weights in "

@@ -94,6 +94,8 @@ struct ConvertMBarrierArrive : OpConversionPattern<MBarrierArriveOp> {
     if (RolesOp::isInProducer(op)) {
       b.assembly(byOneLane("mbarrier.arrive.shared::cta.b64 _, [$0];"),
                  barrier);
+    } else if (op.getLanes()) {
+      b.assembly("mbarrier.arrive.shared::cta.b64 _, [$0];", barrier);
     } else {
       NVVM::SyncWarpOp::create(b, b.constant(-1));
       // A predicate, no branch: behind a divergent one ptxas would not know

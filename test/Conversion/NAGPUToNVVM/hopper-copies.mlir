@@ -45,6 +45,8 @@ gpu.func @copies(%map: !nagpu.tensor_map<1x8x8x64xbf16, tma128>, %b: index,
     // CHECK: nvvm.bar.warp.sync
     // CHECK: "@$1 mbarrier.arrive.shared::cta.b64 _, [$0];", "r,b,~{memory}"
     nagpu.mbarrier_arrive %free[%slot] : !nagpu.barrier<2>
+    // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];", "r,~{memory}"
+    nagpu.mbarrier_arrive lanes %free[%slot] : !nagpu.barrier<2>
     // CHECK: "fence.proxy.async.shared::cta;"
     nagpu.proxy_fence
     // CHECK: "bar.sync $0, 128;"

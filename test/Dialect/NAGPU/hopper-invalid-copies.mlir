@@ -68,6 +68,17 @@ func.func @arrive_index(%map: !nagpu.tensor_map<1x64x64xbf16, tma128>, %t: !nagp
 
 // -----
 
+func.func @arrive_lanes(%bar: !nagpu.barrier<2>, %i: index) {
+  nagpu.roles registers(24, 240) producer {
+    // expected-error @+1 {{'nagpu.mbarrier_arrive' op 'lanes' has no place in a producer, of which one lane arrives}}
+    nagpu.mbarrier_arrive lanes %bar[%i] : !nagpu.barrier<2>
+  } consumers(%group in 2) {
+  }
+  return
+}
+
+// -----
+
 func.func @wait_parity(%map: !nagpu.tensor_map<1x64x64xbf16, tma128>, %t: !nagpu.shared<64x128xbf16, tma128>, %bar: !nagpu.barrier<2>, %i: index, %p: i32) {
   %c = arith.constant 2 : i32
     // expected-error @+1 {{'nagpu.mbarrier_wait' op 'parity' is 2, expected 0 to 1}}

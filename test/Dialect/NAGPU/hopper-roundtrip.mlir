@@ -46,6 +46,8 @@ func.func @copies(%map: !nagpu.tensor_map<1x2x8x12x64xbf16, tma128>,
   } consumers(%group in 2) {
     // CHECK: nagpu.mbarrier_arrive %[[FREE]][%[[GROUP]]] : <2>
     nagpu.mbarrier_arrive %free[%group] : !nagpu.barrier<2>
+    // CHECK: nagpu.mbarrier_arrive lanes %[[FREE]][%[[GROUP]]] : <2>
+    nagpu.mbarrier_arrive lanes %free[%group] : !nagpu.barrier<2>
     // CHECK: nagpu.proxy_fence
     nagpu.proxy_fence
     // CHECK: nagpu.named_barrier %{{.*}} threads 128

@@ -105,6 +105,9 @@ LogicalResult MBarrierInitOp::verify() {
 }
 
 LogicalResult MBarrierArriveOp::verify() {
+  if (getLanes() && RolesOp::isInProducer(*this))
+    return emitOpError() << "'lanes' has no place in a producer, of which one "
+                            "lane arrives";
   return verifySlot(*this, getBarrier().getType(), getIndex());
 }
 

@@ -116,16 +116,21 @@ def NAGPU_MBarrierArriveOp : NAGPU_MBarrierOp<"mbarrier_arrive"> {
   let summary = "One arrival a warp, or of the producer";
   let description = [{
     In a producer of `nagpu.roles`, one lane arrives once; elsewhere the first
-    lane of every warp does, behind all lanes of the warp.
+    lane of every warp does, behind all lanes of the warp, or with `lanes`, which
+    `nagpu-arrive-by-lanes` sets, each of the 32 lanes.
 
     Example:
 
     ```mlir
     nagpu.mbarrier_arrive %free[%i] : !nagpu.barrier<2>
+    nagpu.mbarrier_arrive lanes %free[%i] : !nagpu.barrier<2>
     ```
   }];
-  let arguments = (ins NAGPU_BarrierType:$barrier, Index:$index);
-  let assemblyFormat = "$barrier `[` $index `]` attr-dict `:` type($barrier)";
+  let arguments = (ins NAGPU_BarrierType:$barrier, Index:$index,
+                       UnitAttr:$lanes);
+  let assemblyFormat = [{
+    (`lanes` $lanes^)? $barrier `[` $index `]` attr-dict `:` type($barrier)
+  }];
 }
 
 def NAGPU_MBarrierArriveCopiesOp : NAGPU_MBarrierOp<"mbarrier_arrive_copies"> {

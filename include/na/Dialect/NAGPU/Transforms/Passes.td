@@ -67,6 +67,29 @@ def NAGPUAssignLayouts : Pass<"nagpu-assign-layouts"> {
     "::mlir::math::MathDialect", "::mlir::scf::SCFDialect"];
 }
 
+def NAGPUArriveByLanes : Pass<"nagpu-arrive-by-lanes"> {
+  let summary = "Let all lanes of a consumer warp arrive at barriers";
+  let description = [{
+    The first lane of a warp arrives for the warp, behind a barrier of its lanes,
+    of which nothing is left in the machine code where the lanes run together
+    anyway. Tools that follow single threads, such as compute-sanitizer's
+    racecheck, then miss that what the other lanes have read comes before the
+    arrival. This pass makes each lane arrive, and barriers count 32 arrivals for
+    each of these: slower, with the same order otherwise.
+
+    Example: `nagpu.mbarrier_init arrivals 8` and `nagpu.mbarrier_arrive %free[%i]`
+    become
+
+    ```mlir
+    %free = nagpu.mbarrier_init arrivals 256 : !nagpu.barrier<2>
+    nagpu.mbarrier_arrive lanes %free[%i] : !nagpu.barrier<2>
+    ```
+
+    A barrier at which producers arrive too is left as it is.
+  }];
+  let dependentDialects = ["::mlir::nagpu::NAGPUDialect"];
+}
+
 def NAGPUDeferRowSums : Pass<"nagpu-defer-row-sums"> {
   let summary = "Sum rows over lanes once, behind the loops";
   let description = [{
