@@ -10,6 +10,7 @@
 # Features, for REQUIRES lines:
 #   avx2, avx512  the host has the instructions
 #   ptxas         NVIDIA's assembler is installed (needs no GPU)
+#   fatbinary     so is its fatbinary, which packs what ptxas assembled
 #   plugin        LLVM is linked as a shared library, so there is a plugin
 #   cuda          a CUDA driver answers and has a device
 
@@ -72,8 +73,9 @@ if {"avx2", "fma"} <= flags:
     config.available_features.add("avx2")
 if {"avx512f", "avx512bw", "avx512dq", "avx512vl"} <= flags:
     config.available_features.add("avx512")
-if shutil.which("ptxas", path=config.environment["PATH"]):
-    config.available_features.add("ptxas")
+for tool in ("ptxas", "fatbinary"):
+    if shutil.which(tool, path=config.environment["PATH"]):
+        config.available_features.add(tool)
 if not config.namlir_static_llvm:
     config.available_features.add("plugin")
 if has_cuda_device():

@@ -76,12 +76,12 @@ def sampled(options):
                 yield name, problem.flags() + flags
 
 
-def run(tool, command, seconds):
+def run(sanitizer, tool, command, seconds):
     """(whether it is clean, what the tool said)."""
     if tool == "racecheck":
         command = [*command, "--arrive-by-lanes"]
     # Reading the parameters of a kernel ends in an error that means "no more".
-    tool = ["compute-sanitizer", "--report-api-errors", "no", "--tool", tool]
+    tool = [sanitizer, "--report-api-errors", "no", "--tool", tool]
     try:
         done = subprocess.run(
             tool + command,
@@ -103,6 +103,7 @@ def parse_arguments():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--na-run", default="na-run", metavar="PATH")
+    parser.add_argument("--sanitizer", default="compute-sanitizer", metavar="PATH")
     parser.add_argument("--count", type=int, default=20, help="problems (20)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--backward", action="store_true", help="the gradients")
@@ -120,7 +121,7 @@ def parse_arguments():
     for pipeline in options.pipelines.split(","):
         if pipeline not in PIPELINES:
             parser.error(f"--pipelines: '{pipeline}' is none of {', '.join(PIPELINES)}")
-    for program in (options.na_run, "compute-sanitizer"):
+    for program in (options.na_run, options.sanitizer):
         if not shutil.which(program):
             parser.error(f"cannot run '{program}'")
     return options
@@ -136,7 +137,7 @@ def main():
     results = []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         futures = [
-            pool.submit(run, tool, command, options.seconds)
+            pool.submit(run, options.sanitizer, tool, command, options.seconds)
             for _, tool, command in programs
         ]
         for (name, tool, command), future in zip(programs, futures):

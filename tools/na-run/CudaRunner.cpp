@@ -82,6 +82,10 @@ static llvm::Expected<CompiledForCuda>
 compileForChip(const Program &program, const Options &options, StringRef mode,
                StringRef chip, const cuda::DeviceProperties *properties,
                ArrayRef<std::string> printAfter, CompileTimes &times) {
+  if (mode == "fused" && !options.warpgroupTile.empty() && chip != "sm_90a")
+    return llvm::createStringError("--warpgroup-tile: kernels of warpgroups "
+                                   "are for sm_90a, not for " +
+                                   chip);
   OwningOpRef<ModuleOp> module(program.module.get().clone());
   llvm::Expected<Harness> harness =
       Harness::create(*module, program.entry, program.names, /*onDevice=*/true);

@@ -827,7 +827,8 @@ def CheckGPUPass : Pass<"na-check-gpu"> {
   let description = [{
     Fails where `chip` is not one that the pipeline compiles for (sm_80, sm_86,
     sm_87, sm_89, sm_90, sm_90a), where `format` is not isa, bin or fatbin, and
-    at the first operation of `na` on f64.
+    at the first operation of `na` on f64, or with a schedule for warpgroups
+    where `chip` is not sm_90a.
 
     Example: before a `na.merge` on f64
 

@@ -39,9 +39,17 @@ struct CheckGPU : mlir::na::impl::CheckGPUPassBase<CheckGPU> {
   }
 
   void runOnOperation() override {
-    WalkResult result = getOperation()->walk([](Operation *op) {
+    WalkResult result = getOperation()->walk([&](Operation *op) {
       if (!isa_and_nonnull<mlir::na::NADialect>(op->getDialect()))
         return WalkResult::advance();
+      auto schedule = op->getAttrOfType<mlir::na::ScheduleAttr>("schedule");
+      if (schedule && schedule.isForGPU() && chip != "sm_90a" &&
+          !schedule.getWarpgroupTile().empty()) {
+        op->emitOpError("schedule has a 'warpgroup_tile'; kernels of "
+                        "warpgroups are for sm_90a, not for ")
+            << chip;
+        return WalkResult::interrupt();
+      }
       for (Type type : op->getOperandTypes()) {
         if (!getElementTypeOrSelf(type).isF64())
           continue;

@@ -99,7 +99,7 @@ func.func @arrive_copies_place(%t: !nagpu.token, %bar: !nagpu.barrier<2>, %i: in
 func.func @arrive_copies_slot(%t: !nagpu.token, %bar: !nagpu.barrier<2>) {
   nagpu.roles registers(24, 240) producer {
     %two = arith.constant 2 : index
-    // expected-error @+1 {{'nagpu.mbarrier_arrive_copies' op}}
+    // expected-error @+1 {{'nagpu.mbarrier_arrive_copies' op 'index' is 2, expected 0 to 1}}
     nagpu.mbarrier_arrive_copies %bar[%two] after %t : !nagpu.barrier<2>
   } consumers(%group in 2) {
   }
@@ -242,5 +242,80 @@ func.func @store_rows(%map: !nagpu.tensor_map<1x64x64xbf16, tma128>, %t: !nagpu.
 func.func @store_wait(%map: !nagpu.tensor_map<1x64x64xbf16, tma128>, %t: !nagpu.shared<64x128xbf16, tma128>, %bar: !nagpu.barrier<2>, %i: index, %p: i32) {
     // expected-error @+1 {{'nagpu.tma_store_wait' op 'pending' is -1, expected 0 to 2147483647}}
     nagpu.tma_store_wait pending -1
+  return
+}
+
+// -----
+
+func.func @wait_index(%bar: !nagpu.barrier<2>, %p: i32) {
+  %c2 = arith.constant 2 : index
+  // expected-error @+1 {{'nagpu.mbarrier_wait' op 'index' is 2, expected 0 to 1}}
+  nagpu.mbarrier_wait %bar[%c2] parity %p : !nagpu.barrier<2>
+  return
+}
+
+// -----
+
+func.func @expect_index(%bar: !nagpu.barrier<2>) {
+  %c2 = arith.constant 2 : index
+  nagpu.roles registers(24, 240) producer {
+    // expected-error @+1 {{'nagpu.mbarrier_expect_tx' op 'index' is 2, expected 0 to 1}}
+    nagpu.mbarrier_expect_tx %bar[%c2] bytes 16 : !nagpu.barrier<2>
+  } consumers(%group in 2) {
+  }
+  return
+}
+
+// -----
+
+func.func @advance_index(%p: i32) {
+  %c2 = arith.constant 2 : index
+  // expected-error @+1 {{'nagpu.advance' op 'index' is 2, expected 0 to 1}}
+  %0, %1 = nagpu.advance %c2, %p in 2
+  return
+}
+
+// -----
+
+func.func @advance_parity(%i: index) {
+  %two = arith.constant 2 : i32
+  // expected-error @+1 {{'nagpu.advance' op 'parity' is 2, expected 0 to 1}}
+  %0, %1 = nagpu.advance %i, %two in 2
+  return
+}
+
+// -----
+
+func.func @load_index(%map: !nagpu.tensor_map<1x64x64xbf16, tma128>, %t: !nagpu.shared<64x128xbf16, tma128>, %bar: !nagpu.barrier<2>, %i: index) {
+  %c2 = arith.constant 2 : index
+  nagpu.roles registers(24, 240) producer {
+    // expected-error @+1 {{'nagpu.tma_load' op 'index' is 2, expected 0 to 1}}
+    nagpu.tma_load %map[%i, %i, %i] into %t signal %bar[%c2] : !nagpu.tensor_map<1x64x64xbf16, tma128>, !nagpu.shared<64x128xbf16, tma128>, !nagpu.barrier<2>
+  } consumers(%group in 2) {
+  }
+  return
+}
+
+// -----
+
+func.func @store_at(%map: !nagpu.tensor_map<1x64x64xbf16, tma128>, %t: !nagpu.shared<64x128xbf16, tma128>, %i: index) {
+  // expected-error @+1 {{'nagpu.tma_store' op 'at' has 2 entries, expected 3 (one per dimension of 'map')}}
+  nagpu.tma_store %t to %map[%i, %i] : !nagpu.shared<64x128xbf16, tma128>, !nagpu.tensor_map<1x64x64xbf16, tma128>
+  return
+}
+
+// -----
+
+func.func @store_padded(%map: !nagpu.tensor_map<1x64x64xbf16, tma128>, %u: !nagpu.shared<64x128xbf16, padded>, %i: index) {
+  // expected-error @+1 {{'nagpu.tma_store' op 'source' is '!nagpu.shared<64x128xbf16, padded>', expected swizzle tma128, tma64 or tma32}}
+  nagpu.tma_store %u to %map[%i, %i, %i] : !nagpu.shared<64x128xbf16, padded>, !nagpu.tensor_map<1x64x64xbf16, tma128>
+  return
+}
+
+// -----
+
+func.func @store_element(%map: !nagpu.tensor_map<1x64x64xbf16, tma128>, %u: !nagpu.shared<64x128xf16, tma128>, %i: index) {
+  // expected-error @+1 {{'nagpu.tma_store' op 'source' is '!nagpu.shared<64x128xf16, tma128>', expected element type 'bf16' and swizzle tma128 as in 'map'}}
+  nagpu.tma_store %u to %map[%i, %i, %i] : !nagpu.shared<64x128xf16, tma128>, !nagpu.tensor_map<1x64x64xbf16, tma128>
   return
 }

@@ -174,3 +174,50 @@ func.func @map_dilation_dynamic(%m: memref<1x?x2x128xbf16>) {
   %0 = nagpu.tensor_map %m dilation [2] : memref<1x?x2x128xbf16> -> !nagpu.tensor_map<1x32x64xbf16, tma128>
   return
 }
+
+// -----
+
+func.func @alloc_negative() {
+  // expected-error @+1 {{'nagpu.mailbox_alloc' op 'offset' is -16, expected a multiple of 16 from 0 on}}
+  %0 = nagpu.mailbox_alloc {offset = -16 : i64} : !nagpu.mailbox<2x2x2>
+  return
+}
+
+// -----
+
+func.func @put_reader(%box: !nagpu.mailbox<2x2x2>, %i: index, %w: i32) {
+  %c2 = arith.constant 2 : index
+  nagpu.roles registers(24, 240) producer {
+    // expected-error @+1 {{'nagpu.mailbox_put' op 'reader' is 2, expected 0 to 1}}
+    nagpu.mailbox_put %box[%i, %c2] %w, %w : !nagpu.mailbox<2x2x2>
+  } consumers(%group in 2) {
+  }
+  return
+}
+
+// -----
+
+func.func @get_slot(%box: !nagpu.mailbox<2x2x2>, %i: index) {
+  %c2 = arith.constant 2 : index
+  // expected-error @+1 {{'nagpu.mailbox_get' op 'slot' is 2, expected 0 to 1}}
+  %0:2 = nagpu.mailbox_get %box[%c2, %i] : !nagpu.mailbox<2x2x2>
+  return
+}
+
+// -----
+
+func.func @map_layout(%m: memref<1x64x2x128xbf16, affine_map<(b, x, h, d) -> (b, x floordiv 2, h, d)>>) {
+  // expected-error @+1 {{'nagpu.tensor_map' op 'source' is 'memref<1x64x2x128xbf16, affine_map<(d0, d1, d2, d3) -> (d0, d1 floordiv 2, d2, d3)>>', expected a strided layout}}
+  %0 = nagpu.tensor_map %m : memref<1x64x2x128xbf16, affine_map<(b, x, h, d) -> (b, x floordiv 2, h, d)>> -> !nagpu.tensor_map<1x64x64xbf16, tma128>
+  return
+}
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @multiprocessors() kernel {
+    // expected-error @+1 {{'nagpu.multiprocessors' op is in a kernel, expected it on the host}}
+    %0 = nagpu.multiprocessors : index
+    gpu.return
+  }
+}

@@ -185,3 +185,59 @@ func.func @arguments() {
   }) : () -> ()
   return
 }
+
+// -----
+
+// expected-error @+2 {{'nagpu.roles' op a producer has 1 arguments, expected none}}
+func.func @producer_arguments() {
+  "nagpu.roles"() <{consumerRegisters = 240 : i64, groups = 2 : i64, producerRegisters = 24 : i64}> ({
+  ^bb0(%group: index):
+    nagpu.proxy_fence
+  }, {
+  ^bb0(%x: index):
+    nagpu.proxy_fence
+  }) : () -> ()
+  return
+}
+
+// -----
+
+func.func @producer_fence() {
+  nagpu.roles registers(24, 240) producer {
+    // expected-error @+1 {{'nagpu.wgmma_fence' op is of whole warps, but a producer is one thread}}
+    nagpu.wgmma_fence
+  } consumers(%group in 2) {
+  }
+  return
+}
+
+// -----
+
+func.func @producer_wait() {
+  nagpu.roles registers(24, 240) producer {
+    // expected-error @+1 {{'nagpu.wgmma_wait' op is of whole warps, but a producer is one thread}}
+    nagpu.wgmma_wait pending 0
+  } consumers(%group in 2) {
+  }
+  return
+}
+
+// -----
+
+func.func @producer_barrier(%i: index) {
+  nagpu.roles registers(24, 240) producer {
+    // expected-error @+1 {{'nagpu.named_barrier' op is of whole warps, but a producer is one thread}}
+    nagpu.named_barrier %i threads 128
+  } consumers(%group in 2) {
+  }
+  return
+}
+
+// -----
+
+func.func @id_zero() {
+  %zero = arith.constant 0 : index
+  // expected-error @+1 {{'nagpu.named_barrier' op 'id' is 0, expected 1 to 15}}
+  nagpu.named_barrier %zero threads 128
+  return
+}

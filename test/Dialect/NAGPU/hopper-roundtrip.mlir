@@ -104,6 +104,13 @@ func.func @maps(%k: memref<?x30x48x80x24x128xbf16>,
   return
 }
 
+// CHECK-LABEL: func @host
+func.func @host() -> index {
+  // CHECK: nagpu.multiprocessors : index
+  %n = nagpu.multiprocessors : index
+  return %n : index
+}
+
 // CHECK-LABEL: func @products
 func.func @products(%q: !nagpu.shared<64x128xbf16, tma128>,
                     %k: !nagpu.shared<176x128xbf16, tma128>,

@@ -275,3 +275,11 @@ func.func @wait_results(%g: !nagpu.token, %t: !nagpu.shared<64x32xbf16, xor>) {
       : (!nagpu.token, !nagpu.shared<64x32xbf16, xor>) -> !nagpu.shared<64x64xf32, padded>
   return
 }
+
+// -----
+
+func.func @commit_tile(%t: !nagpu.shared<64x32xbf16, xor>) {
+  // expected-error @+1 {{'nagpu.async_commit' op operand #0 must be variadic of Asynchronous copies that were issued, but got '!nagpu.shared<64x32xbf16, xor>'}}
+  %0 = "nagpu.async_commit"(%t) : (!nagpu.shared<64x32xbf16, xor>) -> !nagpu.token
+  return
+}

@@ -193,12 +193,20 @@ LogicalResult MailboxGetOp::verify() {
 // Tensor memory accelerator
 //===----------------------------------------------------------------------===//
 
+static LogicalResult verifyOnHost(Operation *op) {
+  if (op->getParentOfType<gpu::LaunchOp>() ||
+      op->getParentOfType<gpu::GPUFuncOp>())
+    return op->emitOpError() << "is in a kernel, expected it on the host";
+  return success();
+}
+
+LogicalResult MultiprocessorsOp::verify() { return verifyOnHost(*this); }
+
 LogicalResult TensorMapOp::verify() {
   MemRefType source = getSource().getType();
   TensorMapType map = getResult().getType();
-  if ((*this)->getParentOfType<gpu::LaunchOp>() ||
-      (*this)->getParentOfType<gpu::GPUFuncOp>())
-    return emitOpError() << "is in a kernel, expected it on the host";
+  if (failed(verifyOnHost(*this)))
+    return failure();
   int64_t rank = source.getRank();
   int64_t mapRank = map.getShape().size();
   if (rank != mapRank + 1)

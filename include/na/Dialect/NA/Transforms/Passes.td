@@ -36,8 +36,10 @@ def NASelectSchedule : Pass<"na-select-schedule"> {
     `key-tile` is given alone. All others get the schedule of sm_90, which is
     then its target.
 
-    Where nothing fits the registers and the shared memory of a GPU the tiles
-    are 16 tokens, and `explain` says so.
+    What no tile fits the registers and the shared memory of a GPU for gets a
+    schedule for the target `naive`, and a remark with the limits. Where a tile
+    is given and nothing fits beside it, the others are 16 tokens, and `explain`
+    says so.
 
     Example: `-na-select-schedule="query-tile=8,8 key-tile=14,14"` turns
 
@@ -61,8 +63,8 @@ def NASelectSchedule : Pass<"na-select-schedule"> {
 
     Errors: an unknown target; a tile with another number of axes than the
     window of an operation, or outside the limits of `#na.schedule`;
-    `warpgroup-tile` without the other tiles; a tuning file that cannot be read
-    or is none.
+    `warpgroup-tile` without the other tiles, or not a divisor of the tile that it
+    is a part of; a tuning file that cannot be read or is none.
   }];
   let options = [
     Option<"target", "target", "std::string", "\"cpu\"",

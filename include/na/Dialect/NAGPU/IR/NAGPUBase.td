@@ -21,7 +21,10 @@ def NAGPU_Dialect : Dialect {
     that run asynchronously and are waited for; products on the matrix units.
 
     All operations are executed by all threads of the CTA together (they are
-    convergent). Fragments are values; nothing but shared tiles has state.
+    convergent), except in `nagpu.roles`, where warps and warpgroups go their own
+    ways; `nagpu.tensor_map` and `nagpu.multiprocessors` are the host's.
+    Fragments are values; nothing but shared tiles, mailboxes and barriers has
+    state.
     A thread is lane `l = 4 g + t` (`g` in 0..7, `t` in 0..3) of warp `w`; warp
     `w` owns the rows `w R` to `w R + R - 1` of every fragment, where `R` is
     the number of rows divided by the number of warps.

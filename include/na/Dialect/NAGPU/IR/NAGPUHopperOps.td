@@ -301,7 +301,7 @@ def NAGPU_TensorMapOp : NAGPU_Op<"tensor_map", [Pure]> {
     ```mlir
     %map = nagpu.tensor_map %k : memref<?x30x48x80x24x128xbf16>
       -> !nagpu.tensor_map<1x2x8x12x64xbf16, tma128>
-    %fourth = nagpu.tensor_map %k dilation [5, 1] : memref<?x50x48x24x64xbf16>
+    %fifth = nagpu.tensor_map %k dilation [5, 1] : memref<?x50x48x24x64xbf16>
       -> !nagpu.tensor_map<1x8x8x64xbf16, tma128>
     ```
   }];
@@ -334,6 +334,7 @@ def NAGPU_MultiprocessorsOp : NAGPU_Op<"multiprocessors", [Pure]> {
   }];
   let results = (outs Index:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 def NAGPU_TmaLoadOp : NAGPU_Op<"tma_load",
@@ -535,7 +536,7 @@ def NAGPU_WgmmaWaitOp : NAGPU_Op<"wgmma_wait",
 
 def NAGPU_RolesOp : NAGPU_Op<"roles",
     [MemoryEffects<[MemRead, MemWrite]>, SingleBlock, NoTerminator]> {
-  let summary = "Divides the CTA into a producer and consumer warpgroups";
+  let summary = "Divides the CTA into producer warps and consumer warpgroups";
   let description = [{
     The CTA has `128 (1 + groups)` threads. First all of them meet in a barrier.
     Then warp `i` of warpgroup 0 executes the `i`-th of the (one to four)

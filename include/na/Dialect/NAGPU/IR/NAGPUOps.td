@@ -155,6 +155,16 @@ def NAGPU_AsyncWaitOp : NAGPU_Op<"async_wait",
 def NAGPU_BarrierOp : NAGPU_Op<"barrier",
     [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Waits for all threads of the CTA";
+  let description = [{
+    What any thread wrote to shared memory before may be read by all behind it.
+    Not in `nagpu.roles`, see `nagpu.named_barrier`.
+
+    Example:
+
+    ```mlir
+    nagpu.barrier
+    ```
+  }];
   let assemblyFormat = "attr-dict";
 }
 
@@ -390,6 +400,15 @@ def NAGPU_IndexOp : NAGPU_Op<"index", [Pure, HasParent<"MapOp">]> {
 
 def NAGPU_YieldOp : NAGPU_Op<"yield", [Pure, Terminator, HasParent<"MapOp">]> {
   let summary = "Ends the region of `nagpu.map`";
+  let description = [{
+    Gives the elements of the results, one value for each.
+
+    Example:
+
+    ```mlir
+    nagpu.yield %e, %visible : f32, i1
+    ```
+  }];
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
 }
