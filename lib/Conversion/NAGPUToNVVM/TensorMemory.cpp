@@ -184,14 +184,21 @@ Value getMailRow(ThreadBuilder &b, Value box, MailboxType type, Value slot,
                  Value reader) {
   Value row = b.add(b.mul(b.cast(slot, b.getI32Type()), type.getReaders()),
                     b.cast(reader, b.getI32Type()));
-  return b.add(box, b.mul(row, MailboxType::rowBytes));
+  return b.add(box, b.mul(row, type.getRowBytes()));
 }
 
 /// The accesses that cover so many words, and not more: of 4, 2 and 1 words.
 SmallVector<int64_t> getMailAccesses(int64_t words, bool mayReadMore) {
-  if (words == 3)
-    return mayReadMore ? SmallVector<int64_t>{4} : SmallVector<int64_t>{2, 1};
-  return {words};
+  SmallVector<int64_t> accesses;
+  for (; words > 4; words -= 4)
+    accesses.push_back(4);
+  if (words != 3)
+    accesses.push_back(words);
+  else if (mayReadMore)
+    accesses.push_back(4);
+  else
+    accesses.append({2, 1});
+  return accesses;
 }
 
 /// `$first`, or `{$first, ..}` for vectors.
@@ -233,8 +240,8 @@ struct ConvertMailboxPut : OpConversionPattern<MailboxPutOp> {
   }
 };
 
-/// One access for all words, as assembly: what LLVM knows as a load it may move
-/// across the wait that the words depend on.
+/// One access for up to four words, as assembly: what LLVM knows as a load it
+/// may move across the wait that the words depend on.
 struct ConvertMailboxGet : OpConversionPattern<MailboxGetOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -245,12 +252,17 @@ struct ConvertMailboxGet : OpConversionPattern<MailboxGetOp> {
     auto type = cast<MailboxType>(op.getBox().getType());
     Value row = getMailRow(b, adaptor.getBox(), type, adaptor.getSlot(),
                            adaptor.getReader());
-    int64_t count = getMailAccesses(type.getWords(), true).front();
-    SmallVector<Type> outputs(count, b.getI32Type());
-    SmallVector<Value> words = b.assembly(
-        "ld.shared" + getWidth(count) + ".b32 " + getWords(0, count) + ", [$" +
-            std::to_string(count) + "];",
-        row, outputs);
+    SmallVector<Value> words;
+    for (int64_t count : getMailAccesses(type.getWords(), true)) {
+      SmallVector<Type> outputs(count, b.getI32Type());
+      std::string address = "[$" + std::to_string(count);
+      if (!words.empty())
+        address += "+" + std::to_string(4 * words.size());
+      llvm::append_range(words, b.assembly("ld.shared" + getWidth(count) +
+                                               ".b32 " + getWords(0, count) +
+                                               ", " + address + "];",
+                                           row, outputs));
+    }
     words.truncate(type.getWords());
     rewriter.replaceOp(op, words);
     return success();

@@ -133,3 +133,29 @@ gpu.func @mailbox(%slot: index, %x: i32, %y: i32) kernel {
   gpu.return
 }
 }
+
+// More than four words are in rows of 32 bytes, of which each access takes half.
+// CHECK-LABEL: gpu.func @wide_mailbox(
+gpu.module @wide_mailboxes {
+gpu.func @wide_mailbox(%slot: index, %x: i32) kernel {
+  %full = nagpu.mbarrier_init arrivals 1 {offset = 0 : i64} : !nagpu.barrier<2>
+  %box = nagpu.mailbox_alloc {offset = 1024 : i64} : !nagpu.mailbox<2x2x5>
+  nagpu.roles registers(24, 240) producer {
+    %zero = arith.constant 0 : index
+    // CHECK: arith.muli %{{.*}}, %c32_i32
+    // CHECK: {{elect.sync _\|leader, 0xffffffff;.*}}@leader st.shared.v4.b32 [$0+0], {$1, $2, $3, $4};
+    // CHECK: {{elect.sync _\|leader, 0xffffffff;.*}}@leader st.shared.b32 [$0+16], $1;
+    nagpu.mailbox_put %box[%slot, %zero] %x, %x, %x, %x, %x : !nagpu.mailbox<2x2x5>
+    nagpu.mbarrier_expect_tx %full[%slot] bytes 16 : !nagpu.barrier<2>
+  } consumers(%group in 2) {
+    nagpu.mbarrier_wait %full[%slot] parity %x : !nagpu.barrier<2>
+    // CHECK: "ld.shared.v4.b32 {$0, $1, $2, $3}, [$4];"
+    // CHECK: "ld.shared.b32 $0, [$1+16];"
+    %a:5 = nagpu.mailbox_get %box[%slot, %group] : !nagpu.mailbox<2x2x5>
+    %sum = arith.addi %a#0, %a#4 : i32
+    %next = arith.index_cast %sum : i32 to index
+    nagpu.mbarrier_arrive %full[%next] : !nagpu.barrier<2>
+  }
+  gpu.return
+}
+}

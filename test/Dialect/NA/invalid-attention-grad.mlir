@@ -104,6 +104,26 @@ func.func @delta_tokens(%q: memref<1x9x4x8xf32>, %l: memref<1x9x4xf32>, %d: memr
 
 // -----
 
+func.func @schedule_warps(%q: memref<1x9x4x8xf32>, %l: memref<1x9x4xf32>) {
+  // The warps of na.attention_dkv own keys.
+  na.attention_dkv
+      ins(%q, %q, %q, %q : memref<1x9x4x8xf32>, memref<1x9x4x8xf32>, memref<1x9x4x8xf32>, memref<1x9x4x8xf32>)
+      stats(%l, %l : memref<1x9x4xf32>, memref<1x9x4xf32>)
+      outs(%q, %q : memref<1x9x4x8xf32>, memref<1x9x4x8xf32>)
+      window(<size = [3]>)
+      {schedule = #na.schedule<target = "sm_80", query_tile = [16], key_tile = [48], warps = 3>}
+  // expected-error @+1 {{'na.attention_dkv' op schedule 'warps' = 3 does not divide the 16 keys of 'key_tile'}}
+  na.attention_dkv
+      ins(%q, %q, %q, %q : memref<1x9x4x8xf32>, memref<1x9x4x8xf32>, memref<1x9x4x8xf32>, memref<1x9x4x8xf32>)
+      stats(%l, %l : memref<1x9x4xf32>, memref<1x9x4xf32>)
+      outs(%q, %q : memref<1x9x4x8xf32>, memref<1x9x4x8xf32>)
+      window(<size = [3]>)
+      {schedule = #na.schedule<target = "sm_80", query_tile = [48], key_tile = [16], warps = 3>}
+  return
+}
+
+// -----
+
 func.func @schedule(%q: memref<1x9x4x8xf32>, %l: memref<1x9x4xf32>) {
   // expected-error @+1 {{'na.attention_dq' op 'schedule' is for 2 axes, expected 1}}
   na.attention_dq

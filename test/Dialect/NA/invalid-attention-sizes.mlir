@@ -475,6 +475,20 @@ func.func @scale_type(%a: tensor<2x8x4x16xf32>, %b: tensor<2x8x4x16xf32>,
 
 // -----
 
+func.func @schedule_warps(%a: tensor<2x8x4x16xf32>, %b: tensor<2x8x4x16xf32>,
+                          %c: tensor<2x8x4x16xf32>, %d: tensor<2x8x4x16xf32>) {
+  // expected-error @+1 {{'na.attention' op schedule 'warps' = 3 does not divide the 16 queries of 'query_tile'}}
+  %0 = na.attention
+      ins(%a, %b, %c : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%d : tensor<2x8x4x16xf32>)
+      window(<size = [3]>)
+      {schedule = #na.schedule<target = "sm_80", query_tile = [16], key_tile = [48], warps = 3>}
+      -> tensor<2x8x4x16xf32>
+  return
+}
+
+// -----
+
 func.func @schedule_rank(%a: tensor<2x8x4x16xf32>, %b: tensor<2x8x4x16xf32>,
                          %c: tensor<2x8x4x16xf32>, %d: tensor<2x8x4x16xf32>) {
   // expected-error @+1 {{'na.attention' op 'schedule' is for 2 axes, expected 1}}

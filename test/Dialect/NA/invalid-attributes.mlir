@@ -175,8 +175,8 @@ func.func private @f() attributes {a = #na.schedule<target = "sm_80", query_tile
 
 // -----
 
-// expected-error @+1 {{schedule 'warps' = 4 does not divide the 18 queries of 'query_tile'}}
-func.func private @f() attributes {a = #na.schedule<target = "sm_80", query_tile = [3, 6], key_tile = [8, 8], warps = 4>}
+// expected-error @+1 {{schedule 'warps' = 4 divides neither the 18 queries of 'query_tile' nor the 6 keys of 'key_tile'}}
+func.func private @f() attributes {a = #na.schedule<target = "sm_80", query_tile = [3, 6], key_tile = [2, 3], warps = 4>}
 
 // -----
 

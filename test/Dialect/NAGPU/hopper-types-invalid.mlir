@@ -75,5 +75,5 @@ func.func private @f(!nagpu.mailbox<2x8x4>)
 
 // -----
 
-// expected-error @+1 {{mailbox: 5 words, expected 1 to 4}}
-func.func private @f(!nagpu.mailbox<2x2x5>)
+// expected-error @+1 {{mailbox: 9 words, expected 1 to 8}}
+func.func private @f(!nagpu.mailbox<2x2x9>)

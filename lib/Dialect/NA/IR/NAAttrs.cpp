@@ -283,11 +283,14 @@ ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (warps < 0 || warps > 32)
     return emitError() << "schedule 'warps' = " << warps
                        << ", expected 0 to 32";
+  // The operation knows which of the two they divide.
   int64_t queries = llvm::product_of(queryTile);
-  if (warps != 0 && queries % warps != 0)
+  int64_t keys = llvm::product_of(keyTile);
+  if (warps != 0 && queries % warps != 0 && keys % warps != 0)
     return emitError() << "schedule 'warps' = " << warps
-                       << " does not divide the " << queries
-                       << " queries of 'query_tile'";
+                       << " divides neither the " << queries
+                       << " queries of 'query_tile' nor the " << keys
+                       << " keys of 'key_tile'";
   if (valueTile < 0 || valueTile > maxTile)
     return emitError() << "schedule 'value_tile' = " << valueTile
                        << ", expected 0 to " << maxTile;

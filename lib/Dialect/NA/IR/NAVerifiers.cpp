@@ -264,11 +264,21 @@ LogicalResult mlir::na::detail::verifyChannels(Operation *op,
 LogicalResult mlir::na::detail::verifySchedule(Operation *op,
                                                ScheduleAttr schedule,
                                                int64_t rank) {
-  if (!schedule || int64_t(schedule.getQueryTile().size()) == rank)
+  if (!schedule)
     return success();
-  return op->emitOpError() << "'schedule' is for "
-                           << schedule.getQueryTile().size()
-                           << " axes, expected " << rank;
+  if (int64_t(schedule.getQueryTile().size()) != rank)
+    return op->emitOpError()
+           << "'schedule' is for " << schedule.getQueryTile().size()
+           << " axes, expected " << rank;
+  bool hasKeyRows = isa<AttentionDKVOp>(op);
+  int64_t rows = llvm::product_of(hasKeyRows ? schedule.getKeyTile()
+                                             : schedule.getQueryTile());
+  if (schedule.getWarps() != 0 && rows % schedule.getWarps() != 0)
+    return op->emitOpError()
+           << "schedule 'warps' = " << schedule.getWarps()
+           << " does not divide the " << rows
+           << (hasKeyRows ? " keys of 'key_tile'" : " queries of 'query_tile'");
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

@@ -148,10 +148,10 @@ LogicalResult MailboxAllocOp::verify() {
   if (RolesOp::getEnclosing(*this))
     return emitOpError() << "is in nagpu.roles, expected it before";
   std::optional<int64_t> offset = getOffset();
-  if (offset && (*offset < 0 || *offset % MailboxType::rowBytes != 0))
+  if (offset && (*offset < 0 || *offset % MailboxType::alignment != 0))
     return emitOpError() << "'offset' is " << *offset
-                         << ", expected a multiple of " << MailboxType::rowBytes
-                         << " from 0 on";
+                         << ", expected a multiple of "
+                         << MailboxType::alignment << " from 0 on";
   return success();
 }
 

@@ -354,7 +354,8 @@ LogicalResult MailboxType::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "mailbox: " << slots << " slots, expected 1 to 256";
   if (readers < 1 || readers > 7)
     return emitError() << "mailbox: " << readers << " readers, expected 1 to 7";
-  if (words < 1 || words > 4)
-    return emitError() << "mailbox: " << words << " words, expected 1 to 4";
+  if (words < 1 || words > maxWords)
+    return emitError() << "mailbox: " << words << " words, expected 1 to "
+                       << maxWords;
   return success();
 }

@@ -72,7 +72,7 @@ static std::pair<int64_t, int64_t> getMemory(Operation *op) {
   if (auto barrier = dyn_cast<MBarrierInitOp>(op))
     return {barrier.getResult().getType().getBytes(), BarrierType::slotBytes};
   if (auto box = dyn_cast<MailboxAllocOp>(op))
-    return {box.getResult().getType().getBytes(), MailboxType::rowBytes};
+    return {box.getResult().getType().getBytes(), MailboxType::alignment};
   return {0, 0};
 }
 

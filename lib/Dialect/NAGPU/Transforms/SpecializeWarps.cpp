@@ -26,7 +26,6 @@ static constexpr int64_t defaultStages = 2;
 static constexpr int64_t maxStages = 64;
 /// Conditions that one word of a mailbox holds.
 static constexpr unsigned conditionBits = 32;
-static constexpr int64_t mailboxWords = 4;
 static constexpr int64_t maxProducers = 4;
 static constexpr int64_t warpSize = 32;
 
@@ -172,7 +171,7 @@ LogicalResult WarpSpecializer::collect() {
       keys = load.getType().getRows();
       values = load.getType().getColumns();
     }
-  int64_t needed = ::na::schedule::countProductRegisters(keys, values);
+  int64_t needed = countProductRegisters();
   int64_t start = ::na::schedule::countStartRegisters(numGroups);
   if (needed > start)
     return groups.emitError("nagpu-specialize-warps: products of ")
@@ -227,11 +226,11 @@ LogicalResult WarpSpecializer::collectMessages() {
     if (op.walk<WalkOrder::PreOrder>(collect).wasInterrupted())
       return failure();
   int64_t words = positions.size() + (conditions.empty() ? 0 : 1);
-  if (words > mailboxWords || conditions.size() > conditionBits)
+  if (words > MailboxType::maxWords || conditions.size() > conditionBits)
     return loop.emitError("nagpu-specialize-warps: consumers read ")
            << positions.size() << " positions and " << conditions.size()
-           << " conditions of a tile, expected at most " << mailboxWords
-           << " words";
+           << " conditions of a tile, expected at most "
+           << MailboxType::maxWords << " words";
   return success();
 }
 
@@ -290,6 +289,15 @@ Value WarpSpecializer::buildBarrier(int64_t slots, int64_t arrivals) {
                                 arrivals, IntegerAttr());
 }
 
+/// Registers of the product with the most columns.
+int64_t WarpSpecializer::countProductRegisters() {
+  int64_t columns = 0;
+  groups.walk([&](WgmmaOp product) {
+    columns = std::max(columns, product.getType().getShape().back());
+  });
+  return ::na::schedule::countProductRegisters(columns, columns);
+}
+
 /// Attention has one product for scores in its loop, gradients have two.
 ::na::schedule::WarpgroupBudgets
 WarpSpecializer::getBudgets(int64_t sharedBytes) {
@@ -307,8 +315,7 @@ WarpSpecializer::getBudgets(int64_t sharedBytes) {
                                                sharedBytes);
   return ::na::schedule::getWarpgroupBudgets(
       numGroups, ::na::schedule::countGradientRegisters(carried, scores),
-      ::na::schedule::countProductRegisters(keys, values), sharedBytes,
-      /*wide=*/false);
+      countProductRegisters(), sharedBytes, /*wide=*/false);
 }
 
 RolesOp WarpSpecializer::buildRoles() {

@@ -75,6 +75,7 @@ private:
   LogicalResult collectLoad(AsyncCopyOp copy, Load &load);
   LogicalResult collectMessages();
   RolesOp buildRoles();
+  int64_t countProductRegisters();
   ::na::schedule::WarpgroupBudgets getBudgets(int64_t sharedBytes);
   void buildMap(Source &source);
   void buildMaps(Load &load);

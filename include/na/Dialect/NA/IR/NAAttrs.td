@@ -91,12 +91,12 @@ def NA_ScheduleAttr : AttrDef<NA_Dialect, "Schedule"> {
     | `key_tile` | keys of one step of the loop over keys, per axis |
     | `warpgroup_tile` | the part of `query_tile` that one warpgroup owns (GPU; empty: there are no warpgroups with queries of their own) |
     | `stages` | depth of the key/value pipeline (GPU; 0: chosen by the pass) |
-    | `warps` | warps of a thread block, each of which owns as many queries (GPU; 0: chosen by the pass) |
+    | `warps` | warps of a thread block, each of which owns as many queries, or keys of `na.attention_dkv` (GPU; 0: chosen by the pass) |
     | `value_tile` | channels of the values that one iteration of the grid works on (GPU; 0: all, up to 256) |
 
     Limits: tiles of at most 65536 tokens; `warpgroup_tile` divides
     `query_tile`; `stages` at most 64; `warps` at most 32 and a divisor of the
-    number of queries; `value_tile` at most 65536.
+    number of queries, of `na.attention_dkv` of the keys; `value_tile` at most 65536.
 
     Example:
 

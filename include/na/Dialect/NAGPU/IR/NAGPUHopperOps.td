@@ -68,7 +68,7 @@ def NAGPU_MailboxType : NAGPU_Type<"Mailbox", "mailbox"> {
   let summary = "Words that a producer leaves for the consumers";
   let description = [{
     `!nagpu.mailbox<SxGxW>`: for each of `S` slots and `G` readers, `W` words of
-    32 bits, 1 to 4, in a row of 16 bytes of shared memory. A producer writes
+    32 bits, 1 to 8, in a row of 16 or 32 bytes of shared memory. A producer writes
     what the consumers have to know of the tile in a slot of a ring (where it
     lies, who needs it); the barrier that says that the slot is full covers the
     words too.
@@ -77,8 +77,12 @@ def NAGPU_MailboxType : NAGPU_Type<"Mailbox", "mailbox"> {
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    static constexpr int64_t rowBytes = 16;
-    int64_t getBytes() const { return getSlots() * getReaders() * rowBytes; }
+    static constexpr int64_t alignment = 16;
+    static constexpr int64_t maxWords = 8;
+    int64_t getRowBytes() const { return getWords() > 4 ? 32 : 16; }
+    int64_t getBytes() const {
+      return getSlots() * getReaders() * getRowBytes();
+    }
   }];
 }
 
