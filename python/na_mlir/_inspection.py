@@ -47,11 +47,11 @@ class Call:
         self.mode, self.f32_math = mode, f32_math
         parameters = (window, stride, dilation, causal, scale, bool(return_lse))
         if self.tensors:
-            from . import torch as binding
+            from . import _tensors
 
-            self.problem: Problem = binding._make(self.arrays, parameters)
-            self._own = binding._target(self.arrays[0], mode, f32_math)
-            self._usable: Callable[[Any], Any] = binding._usable
+            self.problem: Problem = _tensors.make(self.arrays, parameters)
+            self._own = _tensors.target_of(self.arrays[0], mode, f32_math)
+            self._usable: Callable[[Any], Any] = _tensors.usable
         else:
             self.problem = _numpy.make(self.arrays, parameters)
             self._own = Target(mode=mode, f32_math=f32_math)

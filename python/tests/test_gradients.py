@@ -420,15 +420,19 @@ def test_deterministic(device, how):
     for run in runs[1:]:
         assert all(map(torch.equal, run, runs[0]))
     texts = [
-        program.text("source")
-        for problem, program in binding._plans.values()
-        if problem.gradients is not None
+        launcher.program.text("source")
+        for launcher in binding._launchers()
+        if launcher.problem.gradients is not None
     ]
     assert len(texts) == 1 and "deterministic" in texts[0]
     na_mlir.clear_cache()
     output = na_mlir.neighborhood_attention(*leaves, 3)
     torch.autograd.grad(output, leaves, output_grad)
-    (text,) = (p.text("source") for g, p in binding._plans.values() if g.gradients is not None)
+    (text,) = (
+        launcher.program.text("source")
+        for launcher in binding._launchers()
+        if launcher.problem.gradients is not None
+    )
     assert "na.attention_grad" in text and "deterministic" not in text
 
 
