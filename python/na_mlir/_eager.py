@@ -85,7 +85,7 @@ class Call:
 
     def run_backward(
         self, arrays: Sequence[Any], additional: bool, bias: bool, deterministic: bool
-    ) -> Tuple[Tensor, ...]:
+    ) -> Tuple[Optional[Tensor], ...]:
         """`arrays` as _gradients.ARRAYS, of shapes that autograd has checked."""
         with_lse = arrays[9] is not None
         key = (with_lse, additional, bias, deterministic)
@@ -99,20 +99,23 @@ class Call:
 
 def launch_backward(
     launcher: Launcher, arrays: Sequence[Any], additional: bool, bias: bool
-) -> Tuple[Tensor, ...]:
+) -> Tuple[Optional[Tensor], ...]:
     results = new_gradients(arrays, additional, bias)
     if launcher.program is None:
-        return tuple(result.zero_() for result in results)
+        return tuple(t if t is None else t.zero_() for t in results)
     launcher(list_inputs(launcher.problem, arrays), find_results(launcher.problem, results))
     return results
 
 
-def new_gradients(arrays: Sequence[Any], additional: bool, bias: bool) -> Tuple[Tensor, ...]:
-    """Row-major, as q, k, v, additional keys and values, bias; those not asked for are empty."""
+def new_gradients(
+    arrays: Sequence[Any], additional: bool, bias: bool
+) -> Tuple[Optional[Tensor], ...]:
+    """Row-major, as q, k, v, additional keys and values, bias; None for those not asked for."""
     asked = (True, True, True, additional, additional, bias)
-    q = arrays[0]
     return tuple(
-        t.new_empty(t.shape) if wanted and t is not None else q.new_empty((0,))
+        torch.empty_like(t, memory_format=torch.contiguous_format)
+        if wanted and t is not None
+        else None
         for t, wanted in zip(arrays, asked)
     )
 
@@ -186,7 +189,7 @@ class _Attention(torch.autograd.Function):
             or type(output_grad) is not Tensor
             or type(lse_grad) not in (Tensor, type(None))
         ):
-            gradients = backward_operator(
+            gradients: Tuple[Optional[Tensor], ...] = backward_operator(
                 *arrays, *map(list, call.parameters()[:4]), call.problem.scale, additional, bias,
                 ctx.deterministic, call.target.mode, call.target.f32_math,
             )

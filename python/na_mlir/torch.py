@@ -94,7 +94,6 @@ def _fake(
 # Its gradients
 # ===-----------------------------------------------------------------------------------------===
 
-# What is not asked for is empty.
 torch.library.define(
     "na_mlir::attention_backward",
     "(Tensor q, Tensor k, Tensor v, Tensor? additional_keys, Tensor? additional_values, "
@@ -155,7 +154,12 @@ def _run_backward(
     if launcher is None:
         problem = _make_gradients(arrays, parameters, flags)
         launcher = _gradients[key] = Launcher(problem, target_of(q, mode, f32_math))
-    return _eager.launch_backward(launcher, arrays, additional, bias_grad)
+    return _complete(q, _eager.launch_backward(launcher, arrays, additional, bias_grad))
+
+
+def _complete(q: Tensor, results: Tuple[Optional[Tensor], ...]) -> Tuple[Tensor, ...]:
+    """An operator cannot return None: what is not asked for is empty."""
+    return tuple(q.new_empty((0,)) if t is None else t for t in results)
 
 
 torch.library.impl("na_mlir::attention_backward", ("cpu", "cuda"), _run_backward)
@@ -173,7 +177,7 @@ def _fake_backward(
         # Dynamic sizes are checked when they are known.
         parameters = (tuple(window), tuple(stride), tuple(dilation), tuple(causal), scale)
         _make_gradients(arrays, parameters, (additional, bias_grad, deterministic))
-    return _eager.new_gradients(arrays, additional, bias_grad)
+    return _complete(q, _eager.new_gradients(arrays, additional, bias_grad))
 
 
 def _setup_context(ctx: Any, inputs: Tuple[Any, ...], output: Tuple[Tensor, Tensor]) -> None:
