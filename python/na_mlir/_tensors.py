@@ -57,7 +57,7 @@ def target_of(q: Tensor, mode: str, f32_math: str) -> Target:
     return Target(mode=mode, f32_math=f32_math)
 
 
-def usable(tensor: Tensor) -> Tensor:
+def usable(tensor: Tensor, alignment: Optional[int] = None) -> Tensor:
     """The tensor itself where compiled code can read it, else a copy."""
     if tensor._is_zerotensor():
         return tensor.new_zeros(tensor.shape)
@@ -65,8 +65,9 @@ def usable(tensor: Tensor) -> Tensor:
         tensor = tensor.resolve_neg()
     if not tensor.is_contiguous():
         return tensor.contiguous()
-    # Kernels load 16 bytes at a time.
-    alignment = 16 if tensor.is_cuda else tensor.element_size()
+    if alignment is None:
+        # Kernels load 16 bytes at a time.
+        alignment = 16 if tensor.is_cuda else tensor.element_size()
     if tensor.data_ptr() % alignment:
         return tensor.clone(memory_format=torch.contiguous_format)
     return tensor
@@ -75,7 +76,7 @@ def usable(tensor: Tensor) -> Tensor:
 class Launcher:
     """The program of a problem on a device, ready to be called on tensors of it."""
 
-    __slots__ = ("problem", "program", "_launch", "_device", "_alignment")
+    __slots__ = ("problem", "program", "_launch", "_workspace", "_device", "_alignment")
 
     def __init__(self, problem: Problem, target: Target):
         self.problem = problem
@@ -86,8 +87,9 @@ class Launcher:
                 _check_capture(problem, target)
             self.program = get_program(problem, target)
             self._launch = self.program.launch
+            self._workspace = self.program.workspace
         self._device = target.device if target.cuda else -1
-        # Of the widest element; `usable` looks again.
+        # On the CPU of the widest element, so that most tensors need no closer look.
         self._alignment = 16 if target.cuda else 8 if problem.dtype == "float64" else 4
 
     def __call__(self, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> None:
@@ -95,7 +97,7 @@ class Launcher:
         addresses: List[int] = []
         # Copies live until the launch is enqueued; their memory is the stream's.
         copies = []
-        alignment = self._alignment
+        alignment, device = self._alignment, self._device
         for tensor in inputs:
             address = tensor.data_ptr()
             if (
@@ -104,14 +106,21 @@ class Launcher:
                 or not tensor.is_contiguous()
                 or tensor.is_neg()
             ):
-                tensor = usable(tensor)
+                tensor = usable(tensor, alignment if device >= 0 else None)
                 copies.append(tensor)
                 address = tensor.data_ptr()
             addresses.append(address)
         for tensor in outputs:
             addresses.append(tensor.data_ptr())
-        device = self._device
-        self._launch(addresses, None if device < 0 else current_stream(device))
+        if device < 0:
+            self._launch(addresses)
+        elif self._workspace:
+            workspace = allocate_workspace(self._workspace, outputs[0].device)
+            self.program.launch_in(  # type: ignore[union-attr]
+                workspace.data_ptr(), addresses, current_stream(device)
+            )
+        else:
+            self._launch(addresses, current_stream(device))
 
 
 def _check_capture(problem: Problem, target: Target) -> None:
@@ -121,6 +130,11 @@ def _check_capture(problem: Problem, target: Target) -> None:
             "na_mlir: a CUDA graph is being captured, but the kernels of this problem are not "
             f"loaded yet; call once with the same problem before [{problem}]"
         )
+
+
+def allocate_workspace(size: int, device: torch.device) -> Tensor:
+    """From PyTorch's allocator: it belongs to the stream, also where a graph is captured."""
+    return torch.empty(size, dtype=torch.uint8, device=device)
 
 
 def _current_stream(device: int) -> int:
