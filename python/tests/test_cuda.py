@@ -462,12 +462,13 @@ def test_many_shapes(fresh_cache):
     assert na_mlir.cache_size() == rounds[-1][0]
     # The first round has what is loaded once.
     steps = [(m1 - m0) / (n1 - n0) for (n0, m0), (n1, m1) in zip(rounds, rounds[1:])]
-    print(f"\n{rounds[-1][0]} shapes in {time.monotonic() - begin:.1f} s, bytes per shape by round: "
-          + ", ".join(f"{s:,.0f}" for s in steps))
-    assert len(steps) >= 2
-    half = len(steps) // 2
-    assert np.mean(steps[-half:]) < 1.5 * np.mean(steps[:half]) + 100_000
-    assert np.mean(steps) < 3_000_000
+    print(f"\n{rounds[-1][0]} shapes in {time.monotonic() - begin:.1f} s, bytes per shape by "
+          f"round: {', '.join(f'{s:,.0f}' for s in steps)}")
+    assert len(steps) >= 2 and np.mean(steps) < 3_000_000
+    if rounds[-1][0] >= 300:
+        # Of few shapes the steps of the allocators are most of it.
+        half = len(steps) // 2
+        assert np.mean(steps[-half:]) < 1.5 * np.mean(steps[:half]) + 100_000
     # A second time they take nothing.
     before = resident()
     for n in range(0, rounds[-1][0], 7):
