@@ -136,9 +136,12 @@ def measure(host, attention, leaves, operator=None):
         calls.update(training=lambda: attention(*leaves), step=step)
     except Exception as error:  # FlexAttention has no backward on a CPU.
         entry["no_step"] = f"{type(error).__name__}: {error}".splitlines()[0][:200]
-    graph = host.graph(forward)
-    if graph is not None:
-        calls["graph"] = graph.replay
+    try:
+        graph = host.graph(forward)
+        if graph is not None:
+            calls["graph"] = graph.replay
+    except Exception as error:
+        entry["no_graph"] = f"{type(error).__name__}: {error}".splitlines()[0][:200]
     for name, call in calls.items():
         entry["repeated_s"][name] = host.repeated(call)
     for name in {"forward", "step"} & set(calls):
@@ -229,8 +232,9 @@ def print_rows(entry):
             print(f"{entry['name']:14}{who:10}" + cells(found["repeated_s"], COLUMNS, 1e6, 10, 1)
                   + cells(found["first_s"], ("forward", "step"), 1, 12, 2)
                   + cells(found["gpu_s"], ("forward", "step"), 1e6, 10, 1))
-            if "no_step" in found:
-                print(f"{'':14}{who:10}{found['no_step']}")
+            for reason in ("no_step", "no_graph"):
+                if reason in found:
+                    print(f"{'':14}{who:10}{found[reason]}")
     if "flex_error" in entry:
         print(f"{entry['name']:14}flex      {entry['flex_error']}")
     sys.stdout.flush()
