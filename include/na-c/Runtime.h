@@ -251,6 +251,20 @@ NA_EXPORTED NaStatus naLaunchAddresses(const NaProgram *program,
                                        void *const *addresses, int32_t count,
                                        void *stream);
 
+/* What a launch of a program for a device needs of its memory beside the
+ * arguments, in bytes: 0 for most attentions, some for gradients. 0 too for
+ * programs for the CPU and of naCompileMLIR. */
+NA_EXPORTED int64_t naProgramGetWorkspaceSize(const NaProgram *program);
+
+/* naLaunchAddresses in memory of the caller's allocator: `workspace`, aligned
+ * to 256 bytes, has at least naProgramGetWorkspaceSize bytes and is in use
+ * until the stream has passed the launch. Without it, that memory is allocated
+ * by the driver in the order of the stream. */
+NA_EXPORTED NaStatus naLaunchInWorkspace(const NaProgram *program,
+                                         void *const *addresses, int32_t count,
+                                         void *workspace, int64_t bytes,
+                                         void *stream);
+
 /* Threads of programs for the CPU; 0 or less means one per CPU. */
 NA_EXPORTED void naSetNumThreads(int count);
 NA_EXPORTED int naGetNumThreads(void);

@@ -410,7 +410,10 @@ static NaStatus compileProblem(const NaProblem *problem,
   NaStatus status = buildProblem(*problem, gradients, session.context, source);
   if (status.code != NA_OK)
     return status;
-  return compile(session, source, options, program);
+  status = compile(session, source, options, program);
+  if (status.code == NA_OK && (*program)->cuda)
+    (*program)->workspaceBytes = measureWorkspace(**program);
+  return status;
 }
 
 NaStatus naCompileProblem(const NaProblem *problem, const NaOptions *options,

@@ -49,14 +49,18 @@ public:
     slots.push_back(&values.back());
   }
 
-  NaStatus launch(void *stream) {
+  NaStatus launch(void *stream, cuda::Workspace workspace = {}) {
     if (program.host) {
       program.function(slots.data());
       return ok();
     }
-    return makeStatus(
-        program.cuda->call(program.function, slots.data(),
-                           static_cast<cuda::StreamHandle>(stream)));
+    return makeStatus(program.cuda->call(
+        program.function, slots.data(), static_cast<cuda::StreamHandle>(stream),
+        /*afterwards=*/{}, workspace));
+  }
+
+  size_t measureWorkspace() {
+    return program.cuda->measureWorkspace(program.function, slots.data());
   }
 
 private:
@@ -166,8 +170,19 @@ NaStatus naLaunch(const NaProgram *program, const NaTensor *tensors,
   return arguments.launch(stream);
 }
 
-NaStatus naLaunchAddresses(const NaProgram *program, void *const *addresses,
-                           int32_t count, void *stream) {
+size_t capi::measureWorkspace(const NaProgram &program) {
+  // Any address that is not null and aligned.
+  constexpr uintptr_t somewhere = uintptr_t(1) << 36;
+  Arguments arguments(program);
+  for (const Argument &argument : program.arguments)
+    arguments.add(argument, reinterpret_cast<void *>(somewhere),
+                  argument.shape);
+  return arguments.measureWorkspace();
+}
+
+static NaStatus launchAddresses(const NaProgram *program,
+                                void *const *addresses, int32_t count,
+                                cuda::Workspace workspace, void *stream) {
   NaStatus status = checkLaunch(program, addresses, count);
   if (status.code != NA_OK)
     return status;
@@ -182,5 +197,39 @@ NaStatus naLaunchAddresses(const NaProgram *program, void *const *addresses,
       return status;
     arguments.add(argument, address, argument.shape);
   }
-  return arguments.launch(stream);
+  return arguments.launch(stream, workspace);
+}
+
+NaStatus naLaunchAddresses(const NaProgram *program, void *const *addresses,
+                           int32_t count, void *stream) {
+  return launchAddresses(program, addresses, count, {}, stream);
+}
+
+int64_t naProgramGetWorkspaceSize(const NaProgram *program) {
+  return program ? static_cast<int64_t>(program->workspaceBytes) : 0;
+}
+
+NaStatus naLaunchInWorkspace(const NaProgram *program, void *const *addresses,
+                             int32_t count, void *workspace, int64_t bytes,
+                             void *stream) {
+  if (program && program->workspaceBytes) {
+    auto needed = static_cast<int64_t>(program->workspaceBytes);
+    if (!workspace)
+      return makeStatus(NA_INVALID_ARGUMENT, "workspace: null");
+    if (bytes < needed)
+      return makeStatus(NA_INVALID_ARGUMENT,
+                        llvm::formatv("bytes: {0} is less than the {1} of the "
+                                      "program's workspace",
+                                      bytes, needed)
+                            .str());
+    if (reinterpret_cast<uintptr_t>(workspace) % cuda::Arena::alignment)
+      return makeStatus(NA_INVALID_ARGUMENT,
+                        llvm::formatv("workspace: address {0} is not a "
+                                      "multiple of {1} bytes",
+                                      workspace, cuda::Arena::alignment)
+                            .str());
+    return launchAddresses(program, addresses, count,
+                           {workspace, program->workspaceBytes}, stream);
+  }
+  return launchAddresses(program, addresses, count, {}, stream);
 }

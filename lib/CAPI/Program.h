@@ -45,6 +45,10 @@ NaStatus buildProblem(const NaProblem &problem,
                       std::optional<int32_t> gradients, MLIRContext &context,
                       Source &source);
 
+/// The bytes of a workspace for a program whose sizes are static and whose
+/// host code does not depend on values.
+size_t measureWorkspace(const NaProgram &program);
+
 } // namespace mlir::na::capi
 
 struct NaProgram {
@@ -57,6 +61,8 @@ struct NaProgram {
   /// Whether launches may happen: not for a program without a device.
   bool loaded = false;
   bool staticSizes = true;
+  /// Of the device, beside the arguments; 0 where that is not known before.
+  size_t workspaceBytes = 0;
   std::vector<mlir::na::capi::Argument> arguments;
   mlir::na::JITModule::PackedFunction function = nullptr;
   // One of these, by target.

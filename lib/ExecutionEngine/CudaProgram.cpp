@@ -295,14 +295,23 @@ runtime::Error CudaProgram::checkTensor(const char *name,
                                   static_cast<size_t>(elementBytes));
 }
 
-runtime::Error CudaProgram::call(
-    JITModule::PackedFunction function, void **slots, cuda::StreamHandle stream,
-    llvm::function_ref<void(cuda::LaunchScope &)> afterwards) const {
-  cuda::LaunchScope scope(*kernels, stream);
+runtime::Error
+CudaProgram::call(JITModule::PackedFunction function, void **slots,
+                  cuda::StreamHandle stream,
+                  llvm::function_ref<void(cuda::LaunchScope &)> afterwards,
+                  cuda::Workspace workspace) const {
+  cuda::LaunchScope scope(*kernels, stream, workspace);
   function(slots);
   if (afterwards)
     afterwards(scope);
   return scope.error();
+}
+
+size_t CudaProgram::measureWorkspace(JITModule::PackedFunction function,
+                                     void **slots) const {
+  cuda::LaunchScope rehearsal(*kernels);
+  function(slots);
+  return rehearsal.getWorkspaceBytes();
 }
 
 //===----------------------------------------------------------------------===//

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <limits>
 
 using namespace na::cuda;
 
@@ -64,6 +65,27 @@ Expected<const Kernel *> KernelTable::get(int64_t index, size_t sharedBytes) {
 }
 
 //===----------------------------------------------------------------------===//
+// Arena
+//===----------------------------------------------------------------------===//
+
+size_t Arena::allocate(size_t bytes) {
+  // An empty tensor has an address of its own too, as with malloc.
+  const size_t size =
+      (std::max<size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
+  size_t offset = 0;
+  for (auto [start, length] : places) {
+    if (start - offset >= size)
+      break;
+    offset = start + length;
+  }
+  places.emplace(offset, size);
+  used = std::max(used, offset + size);
+  return offset;
+}
+
+bool Arena::release(size_t offset) { return places.erase(offset) != 0; }
+
+//===----------------------------------------------------------------------===//
 // LaunchScope
 //===----------------------------------------------------------------------===//
 
@@ -71,9 +93,18 @@ static thread_local LaunchScope *currentScope = nullptr;
 
 LaunchScope *LaunchScope::current() { return currentScope; }
 
-LaunchScope::LaunchScope(KernelTable &kernels, StreamHandle stream)
-    : kernels(kernels), stream(stream), outer(currentScope) {
+LaunchScope::LaunchScope(KernelTable &kernels, StreamHandle stream,
+                         Workspace workspace)
+    : kernels(kernels), stream(stream), workspace(workspace),
+      outer(currentScope) {
   currentScope = this;
+}
+
+LaunchScope::LaunchScope(KernelTable &kernels) : LaunchScope(kernels, nullptr) {
+  rehearsal = true;
+  // Any address that is not null and aligned; never looked at.
+  workspace = {reinterpret_cast<void *>(uintptr_t(1) << 40),
+               std::numeric_limits<size_t>::max()};
 }
 
 LaunchScope::~LaunchScope() { currentScope = outer; }
@@ -86,7 +117,7 @@ void LaunchScope::fail(Error error) {
 void LaunchScope::launch(int64_t kernel, int64_t grid, int64_t threads,
                          int64_t sharedBytes, const int64_t *params,
                          int64_t count, const int64_t *alignments) {
-  if (first || grid == 0)
+  if (first || grid == 0 || rehearsal)
     return;
   if (Error error = launchChecked(kernel, grid, threads, sharedBytes, params,
                                   count, alignments))
@@ -180,6 +211,8 @@ void *LaunchScope::allocate(uint64_t bytes, uint64_t alignment) {
                          " bytes; at most " + std::to_string(driverAlignment)));
     return nullptr;
   }
+  if (workspace.data)
+    return allocateFromWorkspace(bytes);
   // An empty tensor has an address too, as with malloc.
   const size_t size = std::max<uint64_t>(bytes, 1);
   Device &device = kernels.device();
@@ -195,8 +228,24 @@ void *LaunchScope::allocate(uint64_t bytes, uint64_t alignment) {
   return address;
 }
 
+void *LaunchScope::allocateFromWorkspace(size_t bytes) {
+  const size_t offset = arena.allocate(bytes);
+  if (arena.peak() > workspace.bytes) {
+    fail(Error::make(ErrorKind::OutOfMemory,
+                     "the workspace has " + std::to_string(workspace.bytes) +
+                         " bytes, compiled code needs " +
+                         std::to_string(arena.peak())));
+    return nullptr;
+  }
+  return static_cast<char *>(workspace.data) + offset;
+}
+
 void LaunchScope::release(void *address) {
   if (!address)
+    return;
+  // What comes next on the stream may use the place again.
+  if (workspace.data &&
+      arena.release(addressOf(address) - addressOf(workspace.data)))
     return;
   auto found = buffers.find(address);
   if (found == buffers.end()) {
@@ -215,7 +264,7 @@ void LaunchScope::release(void *address) {
 }
 
 void LaunchScope::copy(void *destination, const void *source, size_t bytes) {
-  if (first || bytes == 0)
+  if (first || bytes == 0 || rehearsal)
     return;
   if (Error error = kernels.device().copyOnDeviceAsync(destination, source,
                                                        bytes, stream))
@@ -223,7 +272,7 @@ void LaunchScope::copy(void *destination, const void *source, size_t bytes) {
 }
 
 void LaunchScope::encodeTensorMap(const TensorBoxes &boxes, TensorMap &map) {
-  if (first)
+  if (first || rehearsal)
     return;
   if (Error error = cuda::encodeTensorMap(kernels.device(), boxes, map))
     first = std::move(error);

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -15,6 +15,10 @@ from ._problem import ARRAYS
 
 PerAxis = Union[int, Sequence[int]]
 PerAxisBool = Union[bool, Sequence[bool]]
+
+
+# Of calls that PyTorch does not trace; set by .torch. What it does not know it answers by None.
+_attention_of_tensors: Optional[Callable[..., Any]] = None
 
 
 def is_tensor(value: Any) -> bool:
@@ -121,6 +125,13 @@ def neighborhood_attention(
         CompileError: for what the compiler cannot do on the target.
         DeviceError: for what the driver of the GPU refuses.
     """
+    if _attention_of_tensors is not None:
+        found = _attention_of_tensors(
+            q, k, v, additional_keys, additional_values, bias, window, stride, dilation, causal,
+            scale, bool(return_lse), mode, f32_math, bool(deterministic),
+        )
+        if found is not None:
+            return found if return_lse else found[0]
     arrays, tensors = import_arrays((q, k, v, additional_keys, additional_values, bias))
     parameters = (window, stride, dilation, causal, scale, bool(return_lse))
     if tensors:
@@ -148,7 +159,7 @@ def clear_cache() -> None:
     _numpy.clear()
     binding = sys.modules.get(__package__ + ".torch")
     if binding is not None:
-        binding._plans.clear()
+        binding._clear()
 
 
 def set_tuning_file(path: Union[str, "os.PathLike[str]", None]) -> None:

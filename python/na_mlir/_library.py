@@ -118,6 +118,11 @@ def _load() -> ctypes.CDLL:
         "naProgramRelease": (None, [c_void_p]),
         "naProgramGetText": (_Status, [c_void_p, c_int32, POINTER(c_char_p)]),
         "naLaunchAddresses": (_Status, [c_void_p, c_void_p, c_int32, c_void_p]),
+        "naProgramGetWorkspaceSize": (c_int64, [c_void_p]),
+        "naLaunchInWorkspace": (
+            _Status,
+            [c_void_p, c_void_p, c_int32, c_void_p, c_int64, c_void_p],
+        ),
         "naProblemGetKeys": (
             _Status,
             [POINTER(ProblemStruct), c_int32, c_int64] + 3 * [POINTER(c_int64)],
@@ -188,6 +193,9 @@ class Program:
         else:
             status = lib.naCompileGradients(byref(problem), gradients, byref(options), handle)
         _check(status, context)
+        self._launch_in_workspace = lib.naLaunchInWorkspace
+        # Bytes of the device that a launch takes beside the arguments.
+        self.workspace: int = lib.naProgramGetWorkspaceSize(self._handle)
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None):
@@ -197,6 +205,15 @@ class Program:
         """Runs the program on memory whose layout the caller has checked."""
         count = len(addresses)
         status = self._launch(self._handle, (c_void_p * count)(*addresses), count, stream)
+        if status.code:
+            _check(status, self._context)
+
+    def launch_in(self, workspace: int, addresses: Sequence[int], stream: Optional[int]) -> None:
+        """The same in memory at the address `workspace`, of so many bytes."""
+        count = len(addresses)
+        status = self._launch_in_workspace(
+            self._handle, (c_void_p * count)(*addresses), count, workspace, self.workspace, stream
+        )
         if status.code:
             _check(status, self._context)
 

@@ -73,6 +73,10 @@ def get_program(problem: Problem, target: Target) -> _library.Program:
     return program
 
 
+def is_compiled(problem: Problem, target: Target) -> bool:
+    return (problem, target) in _programs
+
+
 def clear() -> None:
     with _lock:
         _programs.clear()

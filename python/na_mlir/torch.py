@@ -17,10 +17,12 @@ from typing import Any, Callable, Dict, Optional, Sequence, Tuple, Union
 import torch
 from torch import Tensor, nn
 
+from . import _attention as _functions
+from . import _eager
 from ._gradients import ARRAYS as GRADIENT_ARRAYS
-from ._gradients import find_results, gradient_problem, list_inputs
-from ._problem import ARRAYS, Problem, Spec, problem_of
-from ._programs import Plan, Target, list_arguments, make_plan
+from ._gradients import gradient_problem
+from ._problem import Problem
+from ._tensors import Arrays, Launcher, cast_for_autocast, check_tensors, describe, make, target_of
 
 __all__ = [
     "NeighborhoodAttention1D",
@@ -30,65 +32,6 @@ __all__ = [
     "na2d",
     "na3d",
 ]
-
-_DTYPES = {
-    torch.float64: "float64",
-    torch.float32: "float32",
-    torch.float16: "float16",
-    torch.bfloat16: "bfloat16",
-}
-_TORCH_DTYPES = {name: dtype for dtype, name in _DTYPES.items()}
-
-_Arrays = Tuple[Optional[Tensor], ...]
-# By what a call of the operator is made of, so that a repeated one is not checked again.
-_plans: Dict[Any, Plan] = {}
-
-
-def _describe(tensor: Optional[Tensor]) -> Optional[Spec]:
-    if tensor is None:
-        return None
-    dtype = _DTYPES.get(tensor.dtype, str(tensor.dtype).replace("torch.", ""))
-    return Spec(tuple(tensor.shape), dtype)
-
-
-def _check_tensors(arrays: _Arrays, names: Sequence[str] = ARRAYS) -> None:
-    q = arrays[0]
-    for name, tensor in zip(names, arrays):
-        if tensor is None:
-            continue
-        if not isinstance(tensor, Tensor):
-            raise TypeError(f"{name}: expected a tensor, not {type(tensor).__name__}")
-        if tensor.layout != torch.strided or tensor.is_nested:
-            raise TypeError(f"{name}: layout {tensor.layout} is not strided")
-        if tensor.device != q.device:
-            raise ValueError(f"{name}: is on {tensor.device}, but q is on {q.device}")
-    if q.device.type not in ("cpu", "cuda", "meta"):
-        raise ValueError(f"q: is on {q.device}, not on the CPU or a CUDA device")
-
-
-def _make(arrays: _Arrays, parameters: Tuple[Any, ...]) -> Problem:
-    _check_tensors(arrays)
-    return problem_of([_describe(tensor) for tensor in arrays], parameters)
-
-
-def _target(q: Tensor, mode: str, f32_math: str) -> Target:
-    if q.device.type == "cuda":
-        return Target(cuda=True, device=q.device.index or 0, mode=mode, f32_math=f32_math)
-    return Target(mode=mode, f32_math=f32_math)
-
-
-def _usable(tensor: Tensor) -> Tensor:
-    """The tensor itself where compiled code can read it, else a copy."""
-    if tensor.is_neg():
-        tensor = tensor.resolve_neg()
-    if not tensor.is_contiguous():
-        return tensor.contiguous()
-    # Kernels load 16 bytes at a time.
-    alignment = 16 if tensor.is_cuda else tensor.element_size()
-    if tensor.data_ptr() % alignment:
-        return tensor.clone(memory_format=torch.contiguous_format)
-    return tensor
-
 
 # ===-----------------------------------------------------------------------------------------===
 # The operator
@@ -121,28 +64,12 @@ def _run(
 ) -> Tuple[Tensor, Tensor]:
     # Of the gradients only: the attention itself always is deterministic.
     del deterministic
-    arrays = (q, k, v, additional_keys, additional_values, bias)
-    parameters = (tuple(window), tuple(stride), tuple(dilation), tuple(causal), scale, lse)
-    key = (
-        tuple(t if t is None else (t.shape, t.dtype, t.device) for t in arrays),
-        parameters,
-        mode,
-        f32_math,
-    )
-    plan = _plans.get(key)
-    if plan is None:
-        plan = _plans[key] = make_plan(_make(arrays, parameters), _target(q, mode, f32_math))
-    problem, program = plan
-    device = q.device
-    output = torch.empty(problem.output_shape, dtype=q.dtype, device=device)
-    lse_shape = problem.lse_shape if lse else (0,)
-    statistics = torch.empty(lse_shape, dtype=_TORCH_DTYPES[problem.lse_dtype], device=device)
-    if program is None:
-        return output, statistics
-    # Copies live until the launch is enqueued; their memory is the stream's.
-    used = list_arguments(problem, arrays, _usable, output, statistics)
-    stream = torch.cuda.current_stream(device).cuda_stream if q.is_cuda else None
-    program.launch([tensor.data_ptr() for tensor in used], stream)
+    others = (additional_keys, additional_values, bias)
+    parameters = (tuple(window), tuple(stride), tuple(dilation), tuple(causal), scale)
+    call = _eager.find_call(q, k, v, others, parameters, mode, f32_math)
+    output, statistics = call.run((q, k, v, *others), lse)
+    if statistics is None:
+        statistics = torch.empty((0,), dtype=call.lse_dtype, device=q.device)
     return output, statistics
 
 
@@ -157,7 +84,7 @@ def _fake(
     arrays = (q, k, v, additional_keys, additional_values, bias)
     if all(type(size) is int for t in arrays if t is not None for size in t.shape):
         # Dynamic sizes are checked when they are known.
-        _make(arrays, (tuple(window), tuple(stride), tuple(dilation), tuple(causal), scale, lse))
+        make(arrays, (tuple(window), tuple(stride), tuple(dilation), tuple(causal), scale, lse))
     output = q.new_empty((*q.shape[:-1], v.shape[-1]))
     lse_type = torch.float64 if q.dtype == torch.float64 else torch.float32
     return output, q.new_empty(q.shape[:-1] if lse else (0,), dtype=lse_type)
@@ -167,7 +94,6 @@ def _fake(
 # Its gradients
 # ===-----------------------------------------------------------------------------------------===
 
-# What is not asked for is empty.
 torch.library.define(
     "na_mlir::attention_backward",
     "(Tensor q, Tensor k, Tensor v, Tensor? additional_keys, Tensor? additional_values, "
@@ -178,11 +104,15 @@ torch.library.define(
 )
 
 
+# By what a call of the operator is made of, so that a repeated one is not checked again.
+_gradients: Dict[Any, Launcher] = {}
+
+
 def _make_gradients(
-    arrays: _Arrays, parameters: Tuple[Any, ...], flags: Tuple[bool, bool, bool]
+    arrays: Arrays, parameters: Tuple[Any, ...], flags: Tuple[bool, bool, bool]
 ) -> Problem:
-    _check_tensors(arrays, GRADIENT_ARRAYS)
-    return gradient_problem(tuple(map(_describe, arrays)), parameters, *flags)
+    check_tensors(arrays, GRADIENT_ARRAYS)
+    return gradient_problem(tuple(map(describe, arrays)), parameters, *flags)
 
 
 def _run_backward(
@@ -220,30 +150,16 @@ def _run_backward(
         mode,
         f32_math,
     )
-    plan = _plans.get(key)
-    if plan is None:
+    launcher = _gradients.get(key)
+    if launcher is None:
         problem = _make_gradients(arrays, parameters, flags)
-        plan = _plans[key] = make_plan(problem, _target(q, mode, f32_math))
-    problem, program = plan
-    results = _new_gradients(arrays, additional, bias_grad)
-    if program is None:
-        return tuple(result.zero_() for result in results)
-    # Copies live until the launch is enqueued; their memory is the stream's.
-    used = [_usable(tensor) for tensor in list_inputs(problem, arrays)]
-    used += find_results(problem, results)
-    stream = torch.cuda.current_stream(q.device).cuda_stream if q.is_cuda else None
-    program.launch([tensor.data_ptr() for tensor in used], stream)
-    return results
+        launcher = _gradients[key] = Launcher(problem, target_of(q, mode, f32_math))
+    return _complete(q, _eager.launch_backward(launcher, arrays, additional, bias_grad))
 
 
-def _new_gradients(arrays: _Arrays, additional: bool, bias_grad: bool) -> Tuple[Tensor, ...]:
-    """Row-major, as q, k, v, additional keys and values, bias; those not asked for are empty."""
-    asked = (True, True, True, additional, additional, bias_grad)
-    q = arrays[0]
-    return tuple(
-        t.new_empty(t.shape) if wanted and t is not None else q.new_empty((0,))
-        for t, wanted in zip(arrays, asked)
-    )
+def _complete(q: Tensor, results: Tuple[Optional[Tensor], ...]) -> Tuple[Tensor, ...]:
+    """An operator cannot return None: what is not asked for is empty."""
+    return tuple(q.new_empty((0,)) if t is None else t for t in results)
 
 
 torch.library.impl("na_mlir::attention_backward", ("cpu", "cuda"), _run_backward)
@@ -261,7 +177,7 @@ def _fake_backward(
         # Dynamic sizes are checked when they are known.
         parameters = (tuple(window), tuple(stride), tuple(dilation), tuple(causal), scale)
         _make_gradients(arrays, parameters, (additional, bias_grad, deterministic))
-    return _new_gradients(arrays, additional, bias_grad)
+    return _complete(q, _eager.new_gradients(arrays, additional, bias_grad))
 
 
 def _setup_context(ctx: Any, inputs: Tuple[Any, ...], output: Tuple[Tensor, Tensor]) -> None:
@@ -303,22 +219,8 @@ def _no_second_backward(ctx: Any, *gradients: Optional[Tensor]) -> Any:
 
 torch.library.register_autograd("na_mlir::attention_backward", _no_second_backward)
 
-
-def _cast_for_autocast(arrays: _Arrays) -> _Arrays:
-    """Under autocast: all but the bias in its type, as for PyTorch's own attention."""
-    kind = arrays[0].device.type
-    if kind not in ("cpu", "cuda") or not torch.is_autocast_enabled(kind):
-        return arrays
-    dtype = torch.get_autocast_dtype(kind)
-    cast = tuple(
-        t.to(dtype) if t is not None and t.dtype in (torch.float32, torch.float16, torch.bfloat16)
-        else t
-        for t in arrays[:5]
-    )
-    bias = arrays[5]
-    if bias is not None and bias.dtype not in (torch.float32, dtype):
-        bias = bias.to(dtype)
-    return (*cast, bias)
+_eager.backward_operator = torch.ops.na_mlir.attention_backward
+_functions._attention_of_tensors = _eager.attention
 
 
 def _per_axis(value: Any, rank: int) -> Any:
@@ -326,7 +228,7 @@ def _per_axis(value: Any, rank: int) -> Any:
 
 
 def _as_schema(
-    arrays: _Arrays, parameters: Tuple[Any, ...]
+    arrays: Arrays, parameters: Tuple[Any, ...]
 ) -> Tuple[Sequence[Any], Optional[float]]:
     """Window, stride, dilation, causal as lists, and the scale, of the types of the operators."""
     window, stride, dilation, causal, scale = parameters
@@ -337,21 +239,24 @@ def _as_schema(
         scale is not None and type(scale) is not float
     ):
         # The operators' schemas would refuse or convert these less readably.
-        problem = _make(arrays, (*parameters, False))
+        problem = make(arrays, (*parameters, False))
         lists = [problem.window, problem.stride, problem.dilation, problem.causal]
         scale = problem.scale
     return lists, scale
 
 
 def _attention(
-    arrays: _Arrays,
+    arrays: Arrays,
     parameters: Tuple[Any, ...],
     mode: str,
     f32_math: str,
     deterministic: bool = False,
-) -> Tuple[Tensor, Tensor]:
-    _check_tensors(arrays)
-    arrays = _cast_for_autocast(arrays)
+) -> Tuple[Tensor, Optional[Tensor]]:
+    found = _eager.attention(*arrays, *parameters, mode, f32_math, deterministic)
+    if found is not None:
+        return found
+    check_tensors(arrays)
+    arrays = cast_for_autocast(arrays)
     *others, lse = parameters
     lists, scale = _as_schema(arrays, tuple(others))
     if not lse and torch.is_grad_enabled():
@@ -363,10 +268,10 @@ def _attention(
 
 
 def _attention_backward(
-    arrays: _Arrays, parameters: Tuple[Any, ...], mode: str, f32_math: str, deterministic: bool
+    arrays: Arrays, parameters: Tuple[Any, ...], mode: str, f32_math: str, deterministic: bool
 ) -> Tuple[Tensor, ...]:
     """`arrays` as _gradients.ARRAYS; all gradients that there are."""
-    _check_tensors(arrays, GRADIENT_ARRAYS)
+    check_tensors(arrays, GRADIENT_ARRAYS)
     lists, scale = _as_schema(arrays[:6], parameters)
     return torch.ops.na_mlir.attention_backward(
         *arrays, *lists, scale, arrays[3] is not None, arrays[5] is not None, deterministic, mode,
@@ -522,3 +427,13 @@ class NeighborhoodAttention3D(_NeighborhoodAttention):
     """Neighborhood attention over `[B, X, Y, Z, embed_dim]`."""
 
     rank = 3
+
+
+def _clear() -> None:
+    _eager.clear()
+    _gradients.clear()
+
+
+def _launchers() -> Sequence[Launcher]:
+    """All that are kept."""
+    return [*_eager.launchers(), *_gradients.values()]

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from conftest import check, make, reference
+from tensors import DEVICES
 
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples" / "python"
 sys.path.insert(0, str(EXAMPLES))
@@ -18,10 +19,11 @@ sys.path.insert(0, str(EXAMPLES))
 import common  # noqa: E402
 
 
+@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("example", ["nat_block", "video_block", "language_model_layer"])
-def test_example(example):
+def test_example(example, device):
     done = subprocess.run(
-        [sys.executable, str(EXAMPLES / f"{example}.py"), "--device=cpu"],
+        [sys.executable, str(EXAMPLES / f"{example}.py"), f"--device={device}"],
         capture_output=True, text=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
              "OMP_NUM_THREADS": "1"},

@@ -9,98 +9,19 @@ import numpy as np
 import pytest
 import torch
 from conftest import SHORT, check, check_lse, make, name_of, reference, sample_problems
-from window_oracle import visible
+from tensors import (
+    DEVICES, compare, gradients_of, leaves_of, plain_attention, random_like, to_numpy,
+)
 
 import na_mlir
 import na_mlir.torch as binding
 
-DEVICES = ["cpu"] + (["cuda"] if torch.cuda.is_available() else [])
 BACKWARD = torch.ops.na_mlir.attention_backward
 
 
 @pytest.fixture(params=DEVICES)
 def device(request):
     return request.param
-
-
-def to_numpy(tensor):
-    return tensor.detach().double().cpu().numpy()
-
-
-def tensors(device, *arguments, dtype=torch.float32, **keywords):
-    """q, k and v that want gradients."""
-    return [
-        torch.from_numpy(a).to(device, dtype).requires_grad_() for a in make(*arguments, **keywords)
-    ]
-
-
-def random_like(tensor, seed=7):
-    generator = torch.Generator().manual_seed(seed)
-    numbers = torch.randn(tensor.shape, generator=generator, dtype=torch.float64)
-    return numbers.to(tensor.device, tensor.dtype)
-
-
-def plain_attention(
-    q, k, v, window, stride=None, dilation=None, causal=None, scale=None, keys=None, values=None,
-    bias=None,
-):
-    """Masked attention in f64 as PyTorch differentiates it: output and log-sum-exp."""
-    rank = q.dim() - 3
-    lists = [
-        list(value) if isinstance(value, (tuple, list)) else [value] * rank
-        for value in (window, stride or 1, dilation or 1, causal or False)
-    ]
-    tokens = q.shape[1:-2]
-    mask = torch.ones(1, 1)
-    for length, *axis in zip(tokens, *lists):
-        seen = torch.zeros(length, length)
-        for query, keys_of_query in enumerate(visible(length, *axis)):
-            seen[query, list(keys_of_query)] = 1
-        mask = torch.kron(mask, seen)
-    group = q.shape[-2] // k.shape[-2]
-
-    def heads_first(t, repeat=1):
-        return t.double().flatten(1, -3).transpose(1, 2).repeat_interleave(repeat, 1)
-
-    qh, kh, vh = heads_first(q), heads_first(k, group), heads_first(v, group)
-    logits = qh @ kh.transpose(-1, -2) * (q.shape[-1] ** -0.5 if scale is None else scale)
-    if bias is not None:
-        # Of pairs that see each other the distance is a multiple of the dilation.
-        places = torch.stack(torch.meshgrid(*map(torch.arange, tokens), indexing="ij"), -1)
-        places = places.reshape(-1, rank)
-        distance = places[None] - places[:, None]
-        index = [
-            (distance[..., axis] // lists[2][axis] + lists[0][axis] - 1).clamp(
-                0, 2 * lists[0][axis] - 2
-            )
-            for axis in range(rank)
-        ]
-        logits = logits + bias.double()[(slice(None), *index)]
-    logits = logits.masked_fill(mask.to(q.device) == 0, float("-inf"))
-    if keys is not None:
-        kh, vh = heads_first(keys, group), torch.cat([vh, heads_first(values, group)], 2)
-        more = qh @ kh.transpose(-1, -2) * (q.shape[-1] ** -0.5 if scale is None else scale)
-        logits = torch.cat([logits, more], -1)
-    output = (logits.softmax(-1) @ vh).transpose(1, 2).reshape(*q.shape[:-1], v.shape[-1])
-    return output, logits.logsumexp(-1).transpose(1, 2).reshape(q.shape[:-1])
-
-
-def gradients_of(function, leaves, output_grad, lse_grad=None):
-    """The gradients of the leaves, through new ones."""
-    leaves = [None if t is None else t.detach().requires_grad_() for t in leaves]
-    output, lse = function(*leaves)
-    total = (output.double() * output_grad.double()).sum()
-    if lse_grad is not None:
-        total = total + (lse.double() * lse_grad.double()).sum()
-    return torch.autograd.grad(total, [t for t in leaves if t is not None])
-
-
-def compare(results, expected, dtype="float32"):
-    assert len(results) == len(expected)
-    for result, wanted in zip(results, expected):
-        whole, row = reference.relative_errors(to_numpy(result), to_numpy(wanted), gradient=True)
-        limits = reference.TOLERANCES[SHORT[dtype]]
-        assert whole <= limits[0] and row <= limits[1], (whole, row, limits)
 
 
 def test_the_plain_attention():
@@ -122,7 +43,7 @@ def test_the_plain_attention():
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("problem", sample_problems(8), ids=name_of)
 def test_conformance_sample(device, problem, causal):
-    leaves = tensors(
+    leaves = leaves_of(
         device,
         problem["shape"],
         problem["heads"],
@@ -146,10 +67,10 @@ def test_conformance_sample(device, problem, causal):
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])
 def test_everything(device, dtype, mode):
     """Types, grouped heads, a bias, additional keys, and a gradient of the log-sum-exp."""
-    leaves = tensors(
+    leaves = leaves_of(
         device, (6, 7), heads=4, kv_heads=2, dim=16, value_dim=24, batch=2, dtype=dtype
     )
-    _, keys, values = tensors(
+    _, keys, values = leaves_of(
         device, (3,), heads=2, dim=16, value_dim=24, batch=2, dtype=dtype, seed=1
     )
     bias_type = dtype if dtype == torch.float64 else torch.float32
@@ -182,8 +103,8 @@ def test_everything(device, dtype, mode):
 
 def test_gradcheck():
     """Finite differences in f64."""
-    leaves = tensors("cpu", (7,), heads=2, kv_heads=1, dim=3, dtype=torch.float64)
-    _, keys, values = tensors("cpu", (2,), heads=1, dim=3, dtype=torch.float64, seed=1)
+    leaves = leaves_of("cpu", (7,), heads=2, kv_heads=1, dim=3, dtype=torch.float64)
+    _, keys, values = leaves_of("cpu", (2,), heads=1, dim=3, dtype=torch.float64, seed=1)
     bias = torch.linspace(-1, 1, 10, dtype=torch.float64).reshape(2, 5).requires_grad_()
 
     def function(q, k, v, keys, values, bias):
@@ -196,7 +117,7 @@ def test_gradcheck():
 
 
 def test_only_the_log_sum_exp(device):
-    q, k, v = tensors(device, (12,))
+    q, k, v = leaves_of(device, (12,))
     _, lse = na_mlir.neighborhood_attention(q, k, v, 5, return_lse=True)
     lse_grad = random_like(lse)
     lse.backward(lse_grad)
@@ -209,7 +130,7 @@ def test_only_the_log_sum_exp(device):
 
 def test_merged_by_log_sum_exp(device):
     """Two windows merged, as those do who split the keys: both outputs of each count."""
-    leaves = tensors(device, (12,))
+    leaves = leaves_of(device, (12,))
 
     def merged(attention):
         def function(q, k, v):
@@ -234,7 +155,7 @@ def test_merged_by_log_sum_exp(device):
 @pytest.mark.parametrize("which", list(itertools.product([False, True], repeat=3)))
 def test_some_gradients(device, which):
     """Only what is asked for, and that the same."""
-    expected = tensors(device, (12,))
+    expected = leaves_of(device, (12,))
     output = na_mlir.neighborhood_attention(*expected, 5)
     output_grad = random_like(output)
     output.backward(output_grad)
@@ -249,7 +170,7 @@ def test_some_gradients(device, which):
 
 def test_strides(device):
     """Of arguments, and of the gradients that arrive."""
-    q, k, v = tensors(device, (6, 5), heads=3)
+    q, k, v = leaves_of(device, (6, 5), heads=3)
 
     def run(change, output_grad):
         leaves = [t.detach().requires_grad_() for t in (q, k, v)]
@@ -283,7 +204,7 @@ def test_strides(device):
 
 
 def test_empty_batch(device):
-    q, k, v = tensors(device, (12,), batch=0)
+    q, k, v = leaves_of(device, (12,), batch=0)
     bias = torch.ones(2, 9, device=device, requires_grad=True)
     na_mlir.neighborhood_attention(q, k, v, 5, bias=bias).sum().backward()
     assert q.grad.shape == q.shape and k.grad.shape == k.shape and v.grad.shape == v.shape
@@ -291,7 +212,7 @@ def test_empty_batch(device):
 
 
 def test_no_additional_keys(device):
-    q, k, v = tensors(device, (12,))
+    q, k, v = leaves_of(device, (12,))
     keys, values = (t.detach()[:, :0].requires_grad_() for t in (k, v))
     na_mlir.neighborhood_attention(
         q, k, v, 5, additional_keys=keys, additional_values=values
@@ -301,7 +222,7 @@ def test_no_additional_keys(device):
 
 @pytest.mark.parametrize("lse", [False, True])
 def test_opcheck(device, lse):
-    q, k, v = tensors(device, (12,), heads=4, kv_heads=2)
+    q, k, v = leaves_of(device, (12,), heads=4, kv_heads=2)
     keys, values = (t.detach()[:, :2].clone().requires_grad_() for t in (k, v))
     bias = torch.zeros(4, 9, device=device, requires_grad=True)
     for arguments in (
@@ -316,7 +237,7 @@ def test_opcheck(device, lse):
 
 
 def test_opcheck_backward(device):
-    arrays = [t.detach() for t in tensors(device, (12,), heads=4, kv_heads=2)]
+    arrays = [t.detach() for t in leaves_of(device, (12,), heads=4, kv_heads=2)]
     q, k, v = arrays
     output, lse = na_mlir.neighborhood_attention(q, k, v, 5, return_lse=True)
     bias = torch.zeros(4, 9, device=device)
@@ -339,7 +260,7 @@ def test_compile_fullgraph(device, backend):
         return o.sin().sum() + lse.exp().sum()
 
     torch._dynamo.reset()
-    leaves = tensors(device, (6, 7))
+    leaves = leaves_of(device, (6, 7))
     leaves.append(torch.zeros(2, 5, 5, device=device, requires_grad=True))
     results = torch.autograd.grad(
         torch.compile(block, fullgraph=True, backend=backend)(*leaves), leaves
@@ -351,7 +272,7 @@ def test_compile_fullgraph(device, backend):
 
 def test_compile_without_log_sum_exp(device):
     torch._dynamo.reset()
-    leaves = tensors(device, (12,))
+    leaves = leaves_of(device, (12,))
     compiled = torch.compile(
         lambda q, k, v: na_mlir.neighborhood_attention(q, k, v, 5).square().sum(),
         fullgraph=True,
@@ -376,7 +297,7 @@ def test_compile_dynamic_batch(device):
         fullgraph=True, dynamic=True, backend=count,
     )
     for batch in (3, 5, 7):
-        leaves = tensors(device, (12,), batch=batch)
+        leaves = leaves_of(device, (12,), batch=batch)
         output_grad = random_like(leaves[0])
         results = torch.autograd.grad(compiled(*leaves), leaves, output_grad)
         output = na_mlir.neighborhood_attention(*leaves, 5)
@@ -387,7 +308,7 @@ def test_compile_dynamic_batch(device):
 
 def test_autocast(device):
     """Computed in bfloat16, returned in the types of the arguments."""
-    leaves = tensors(device, (12,))
+    leaves = leaves_of(device, (12,))
     bias = torch.linspace(-1, 1, 18, device=device).reshape(2, 9).requires_grad_()
     with torch.autocast(device, torch.bfloat16):
         output = na_mlir.neighborhood_attention(*leaves, 5, bias=bias)
@@ -407,7 +328,7 @@ def test_autocast(device):
 def test_deterministic(device, how):
     """Asked for in either way, the program is one of the deterministic kind, and repeats itself."""
     na_mlir.clear_cache()
-    leaves = tensors(device, (9, 9), heads=4, kv_heads=2)
+    leaves = leaves_of(device, (9, 9), heads=4, kv_heads=2)
     output_grad = random_like(leaves[0])
     torch.use_deterministic_algorithms(how == "setting")
     try:
@@ -420,20 +341,24 @@ def test_deterministic(device, how):
     for run in runs[1:]:
         assert all(map(torch.equal, run, runs[0]))
     texts = [
-        program.text("source")
-        for problem, program in binding._plans.values()
-        if problem.gradients is not None
+        launcher.program.text("source")
+        for launcher in binding._launchers()
+        if launcher.problem.gradients is not None
     ]
     assert len(texts) == 1 and "deterministic" in texts[0]
     na_mlir.clear_cache()
     output = na_mlir.neighborhood_attention(*leaves, 3)
     torch.autograd.grad(output, leaves, output_grad)
-    (text,) = (p.text("source") for g, p in binding._plans.values() if g.gradients is not None)
+    (text,) = (
+        launcher.program.text("source")
+        for launcher in binding._launchers()
+        if launcher.problem.gradients is not None
+    )
     assert "na.attention_grad" in text and "deterministic" not in text
 
 
 def test_no_second_backward(device):
-    leaves = tensors(device, (12,))
+    leaves = leaves_of(device, (12,))
     output = na_mlir.neighborhood_attention(*leaves, 5)
     gradient, *_ = torch.autograd.grad(output.square().sum(), leaves, create_graph=True)
     with pytest.raises(NotImplementedError, match="create_graph"):
@@ -561,43 +486,3 @@ def test_errors(kind):
         assert np.array_equal(np.asarray(call({}).q), expected)
     with pytest.raises(TypeError, match="lse: is a PyTorch tensor, but q is a NumPy array"):
         na_mlir.neighborhood_attention_backward(q, k, v, o, torch.from_numpy(lse), o, 5)
-
-
-if "cuda" in DEVICES:
-
-    def test_side_stream():
-        leaves = tensors("cuda", (64, 64), dim=64)
-        output_grad = random_like(leaves[0])
-        output = na_mlir.neighborhood_attention(*leaves, 7)
-        expected = torch.autograd.grad(output, leaves, output_grad)
-        stream = torch.cuda.Stream()
-        stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(stream):
-            torch.cuda._sleep(50_000_000)
-            output = na_mlir.neighborhood_attention(*leaves, 7)
-            results = torch.autograd.grad(output, leaves, output_grad)
-        stream.synchronize()
-        assert all(map(torch.equal, results, expected))
-
-    def test_graph_capture():
-        leaves = tensors("cuda", (64, 64), dim=64)
-        output_grad = random_like(leaves[0])
-
-        def step():
-            return torch.autograd.grad(
-                na_mlir.neighborhood_attention(*leaves, 7), leaves, output_grad
-            )
-
-        stream = torch.cuda.Stream()
-        stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(stream):
-            step()
-        torch.cuda.current_stream().wait_stream(stream)
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            results = step()
-        with torch.no_grad():
-            leaves[0].copy_(torch.randn_like(leaves[0]))
-        graph.replay()
-        torch.cuda.synchronize()
-        assert all(map(torch.equal, results, step()))

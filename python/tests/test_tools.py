@@ -6,6 +6,7 @@ import inspect
 import itertools
 import json
 import os
+import pathlib
 import subprocess
 import sys
 
@@ -298,6 +299,25 @@ def test_bench_on_pytorch(capsys):
     assert "--device=nowhere" in capsys.readouterr().err
     assert bench.main([*flags, "--device=numpy"]) == 1
     assert "--dtype=bf16 needs PyTorch" in capsys.readouterr().err
+
+
+def test_benchmark_of_host_times(tmp_path):
+    """benchmarks/host.py, without the peer."""
+    torch = pytest.importorskip("torch")
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    script = pathlib.Path(__file__).parents[2] / "benchmarks" / "host.py"
+    done = subprocess.run(
+        [sys.executable, str(script), f"--device={device}", "--dtype=f32", "--problems=2d",
+         "--rounds=1", "--no-flex", f"--json={tmp_path}/host.json"],
+        capture_output=True, text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1].split()[:2] == ["2d", "na_mlir"]
+    (result,) = json.loads((tmp_path / "host.json").read_text())["results"]
+    for name in ("forward", "operator", "training", "step"):
+        assert 0 < result["na_mlir"]["repeated_s"][name] < 1
+    assert all(seconds > 0 for seconds in result["na_mlir"]["first_s"].values())
 
 
 def test_as_modules():

@@ -8,12 +8,12 @@ import itertools
 import numpy as np
 import pytest
 import torch
-from conftest import check, check_lse, make, reference
+from conftest import check, check_lse, reference
+from tensors import DEVICES, inputs, to_numpy
 
 import na_mlir
 import na_mlir.torch as binding
 
-DEVICES = ["cpu"] + (["cuda"] if torch.cuda.is_available() else [])
 ATTENTION = torch.ops.na_mlir.attention
 
 
@@ -22,17 +22,9 @@ def device(request):
     return request.param
 
 
-def tensors(device, *arguments, dtype=torch.float32, **keywords):
-    return tuple(torch.from_numpy(a).to(device, dtype) for a in make(*arguments, **keywords))
-
-
-def to_numpy(tensor):
-    return tensor.detach().double().cpu().numpy()
-
-
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
 def test_dtypes(device, dtype):
-    q, k, v = tensors(device, (6, 9), heads=4, kv_heads=2, dim=16, value_dim=24, dtype=dtype)
+    q, k, v = inputs(device, (6, 9), heads=4, kv_heads=2, dim=16, value_dim=24, dtype=dtype)
     bias = torch.linspace(-1, 1, 4 * 5 * 9, device=device).reshape(4, 5, 9)
     o, lse = na_mlir.neighborhood_attention(q, k, v, (3, 5), bias=bias, return_lse=True)
     assert o.dtype == dtype and lse.dtype == torch.float32 and o.device == q.device
@@ -45,8 +37,8 @@ def test_dtypes(device, dtype):
 
 
 def test_additional_keys(device):
-    q, k, v = tensors(device, (12,), batch=2)
-    keys, values = tensors(device, (3,), batch=2, seed=1)[:2]
+    q, k, v = inputs(device, (12,), batch=2)
+    keys, values = inputs(device, (3,), batch=2, seed=1)[:2]
     o = na_mlir.neighborhood_attention(
         q, k, v, 5, causal=True, additional_keys=keys, additional_values=values
     )
@@ -58,7 +50,7 @@ def test_additional_keys(device):
 
 @pytest.mark.parametrize("which", list(itertools.product([False, True], repeat=3)))
 def test_strides(device, which):
-    arrays = tensors(device, (12,), heads=3)
+    arrays = inputs(device, (12,), heads=3)
     expected = na_mlir.neighborhood_attention(*arrays, 5)
     views = [
         t.transpose(1, 2).contiguous().transpose(1, 2) if change else t
@@ -69,7 +61,7 @@ def test_strides(device, which):
 
 
 def test_views(device):
-    q, k, v = tensors(device, (12,))
+    q, k, v = inputs(device, (12,))
     expected = na_mlir.neighborhood_attention(q, k, v, 5)
     # One element off any alignment.
     moved = [torch.cat([t.new_zeros(1), t.flatten()])[1:].view(t.shape) for t in (q, k, v)]
@@ -85,14 +77,14 @@ def test_views(device):
 
 
 def test_empty_batch(device):
-    q, k, v = tensors(device, (12,), batch=0)
+    q, k, v = inputs(device, (12,), batch=0)
     o, lse = na_mlir.neighborhood_attention(q, k, v, 5, return_lse=True)
     assert o.shape == q.shape and lse.shape == q.shape[:-1] and o.device == q.device
 
 
 @pytest.mark.parametrize("lse", [False, True])
 def test_opcheck(device, lse):
-    q, k, v = tensors(device, (12,), heads=4, kv_heads=2)
+    q, k, v = inputs(device, (12,), heads=4, kv_heads=2)
     bias = torch.zeros(4, 9, device=device)
     for arguments in (
         (q, k, v, None, None, None),
@@ -110,7 +102,7 @@ def test_compile_fullgraph(device):
         return o + 1, lse.exp()
 
     compiled = torch.compile(block, fullgraph=True, backend="aot_eager")
-    q, k, v = tensors(device, (6, 7))
+    q, k, v = inputs(device, (6, 7))
     for result, expected in zip(compiled(q, k, v), block(q, k, v)):
         assert torch.equal(result, expected)
 
@@ -130,7 +122,7 @@ def test_compile_dynamic_batch(device):
         backend=count,
     )
     for batch in (3, 5, 7):
-        q, k, v = tensors(device, (12,), batch=batch)
+        q, k, v = inputs(device, (12,), batch=batch)
         assert torch.equal(compiled(q, k, v), na_mlir.neighborhood_attention(q, k, v, 5) + 1)
     assert len(graphs) == 1
 
@@ -139,7 +131,7 @@ def test_compile_shows_errors():
     def block(q, k, v):
         return na_mlir.neighborhood_attention(q, k, v, 13)
 
-    q, k, v = tensors("cpu", (12,))
+    q, k, v = inputs("cpu", (12,))
     with pytest.raises(Exception, match="window, axis 0: 13"):
         torch.compile(block, fullgraph=True, backend="aot_eager")(q, k, v)
     with pytest.raises(ValueError, match="window, axis 0: 13"):
@@ -147,7 +139,7 @@ def test_compile_shows_errors():
 
 
 def test_autocast(device):
-    q, k, v = tensors(device, (12,))
+    q, k, v = inputs(device, (12,))
     with torch.autocast(device, torch.bfloat16):
         o = na_mlir.neighborhood_attention(q, k, v, 5)
     assert o.dtype == torch.bfloat16
@@ -156,7 +148,7 @@ def test_autocast(device):
 
 
 def test_errors():
-    q, k, v = tensors("cpu", (12,))
+    q, k, v = inputs("cpu", (12,))
     cases = [
         ((q, k.to("meta"), v), {}, ValueError, "k: is on meta, but q is on cpu"),
         ((q, k.numpy(), v), {}, TypeError, "k: is a NumPy array, but q is a PyTorch tensor"),
@@ -178,7 +170,7 @@ def test_errors():
 
 
 def test_integer_scale_and_numpy_integers(device):
-    q, k, v = tensors(device, (12,))
+    q, k, v = inputs(device, (12,))
     expected = na_mlir.neighborhood_attention(q, k, v, 5, scale=2.0)
     assert torch.equal(na_mlir.neighborhood_attention(q, k, v, np.int64(5), scale=2), expected)
 
@@ -186,7 +178,7 @@ def test_integer_scale_and_numpy_integers(device):
 @pytest.mark.parametrize("rank", [1, 2, 3])
 def test_natten_names(device, rank):
     function = (binding.na1d, binding.na2d, binding.na3d)[rank - 1]
-    q, k, v = tensors(device, (6, 5, 4)[:rank])
+    q, k, v = inputs(device, (6, 5, 4)[:rank])
     o, lse = function(
         q, k, v, kernel_size=3, stride=2, dilation=1, is_causal=True, scale=0.5, return_lse=True,
         backend="cutlass-fna",
@@ -229,36 +221,6 @@ def test_modules(device, rank):
 
 
 def test_explain(device):
-    q, k, v = tensors(device, (14, 14), dim=16)
+    q, k, v = inputs(device, (14, 14), dim=16)
     text = na_mlir.explain(q.transpose(1, 2), k, v, 7)
     assert "tokens 14x14, window 7x7" in text and "copied    q\n" in text
-
-
-if "cuda" in DEVICES:
-
-    def test_side_stream():
-        q, k, v = tensors("cuda", (64, 64), dim=64)
-        expected = na_mlir.neighborhood_attention(q, k, v, 7)
-        stream = torch.cuda.Stream()
-        stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(stream):
-            torch.cuda._sleep(50_000_000)
-            o = na_mlir.neighborhood_attention(q.clone(), k.clone(), v.clone(), 7)
-        stream.synchronize()
-        assert torch.equal(o, expected)
-
-    def test_graph_capture():
-        q, k, v = tensors("cuda", (64, 64), dim=64)
-        na_mlir.neighborhood_attention(q, k, v, 7)
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            o = na_mlir.neighborhood_attention(q, k, v, 7)
-        q.copy_(torch.randn_like(q))
-        graph.replay()
-        torch.cuda.synchronize()
-        assert torch.equal(o, na_mlir.neighborhood_attention(q, k, v, 7))
-
-    def test_devices_do_not_mix():
-        q, k, v = tensors("cuda", (12,))
-        with pytest.raises(ValueError, match="k: is on cpu, but q is on cuda:0"):
-            na_mlir.neighborhood_attention(q, k.cpu(), v, 5)

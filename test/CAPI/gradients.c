@@ -291,6 +291,23 @@ static void testDevice(void) {
     addresses[i] = (void *)(intptr_t)(4096 * (i + 1));
   // DEVICE: launch: 0
   report("launch", naLaunchAddresses(program, addresses, 13, NULL));
+  // DEVICE: workspace 1
+  int64_t bytes = naProgramGetWorkspaceSize(program);
+  printf("workspace %d\n", bytes > 0 && bytes % 256 == 0);
+  void *workspace = (void *)(intptr_t)(1 << 20);
+  // DEVICE: in workspace: 0
+  report("in workspace",
+         naLaunchInWorkspace(program, addresses, 13, workspace, bytes, NULL));
+  // DEVICE: no workspace: 1, workspace: null
+  report("no workspace",
+         naLaunchInWorkspace(program, addresses, 13, NULL, bytes, NULL));
+  // DEVICE: short: 1, bytes: {{[0-9]+}} is less than the {{[0-9]+}} of the
+  report("short", naLaunchInWorkspace(program, addresses, 13, workspace,
+                                      bytes - 1, NULL));
+  // DEVICE: misaligned: 1, workspace: address {{.*}} is not a multiple of 256
+  report("misaligned",
+         naLaunchInWorkspace(program, addresses, 13, (char *)workspace + 16,
+                             bytes, NULL));
   // DEVICE: count: 1, count: the program has 13 arguments, not 12
   report("count", naLaunchAddresses(program, addresses, 12, NULL));
   naProgramRelease(program);

@@ -238,6 +238,70 @@ TEST_F(CudaLaunch, AllocatesOnTheDeviceAndFrees) {
   EXPECT_EQ(fakeCalls("cuMemFreeAsync"), 3);
 }
 
+TEST(CudaArena, PlacesWhereItFitsFirst) {
+  Arena arena;
+  EXPECT_EQ(arena.allocate(1000), 0u);
+  EXPECT_EQ(arena.allocate(0), 1024u);
+  EXPECT_EQ(arena.allocate(300), 1280u);
+  EXPECT_EQ(arena.peak(), 1792u);
+  EXPECT_TRUE(arena.release(0));
+  EXPECT_FALSE(arena.release(0));
+  EXPECT_FALSE(arena.release(256));
+  // What is too large for the gap goes behind the last.
+  EXPECT_EQ(arena.allocate(1025), 1792u);
+  EXPECT_EQ(arena.allocate(512), 0u);
+  EXPECT_EQ(arena.allocate(512), 512u);
+  EXPECT_EQ(arena.allocate(1), 3072u);
+  EXPECT_EQ(arena.peak(), 3328u);
+}
+
+TEST_F(CudaLaunch, AllocatesFromAWorkspace) {
+  // Played twice: to measure, and in memory of that size.
+  std::vector<void *> places;
+  auto play = [&] {
+    void *a = allocate(1000), *b = allocateAligned(64, 300);
+    launch(0, 1, {int64_t(a), int64_t(b)});
+    release(a);
+    void *c = allocate(512);
+    launch(1, 1, {int64_t(c), int64_t(b)});
+    release(b);
+    release(c);
+    places = {a, b, c};
+  };
+  size_t bytes = 0;
+  {
+    LaunchScope rehearsal(*table);
+    play();
+    EXPECT_FALSE(rehearsal.error()) << rehearsal.error().message();
+    bytes = rehearsal.getWorkspaceBytes();
+    EXPECT_EQ(rehearsal.launches(), 0);
+  }
+  EXPECT_EQ(bytes, 1536u);
+  EXPECT_EQ(fakeCalls("cuLaunchKernel"), 0);
+  Expected<Buffer> memory = device->allocate(bytes);
+  ASSERT_TRUE(memory);
+  fakeClearCalls();
+  {
+    LaunchScope scope(*table, nullptr, {memory->data(), bytes});
+    play();
+    EXPECT_FALSE(scope.error()) << scope.error().message();
+    EXPECT_EQ(scope.launches(), 2);
+  }
+  auto *start = static_cast<char *>(memory->data());
+  EXPECT_EQ(places, (std::vector<void *>{start, start + 1024, start}));
+  EXPECT_EQ(fakeCalls("cuMemAllocAsync"), 0);
+  EXPECT_EQ(fakeCalls("cuMemFreeAsync"), 0);
+  {
+    LaunchScope scope(*table, nullptr, {memory->data(), bytes - 1});
+    play();
+    EXPECT_EQ(scope.error().kind(), ErrorKind::OutOfMemory);
+    EXPECT_NE(scope.error().message().find(
+                  "the workspace has 1535 bytes, compiled code needs 1536"),
+              std::string::npos);
+    EXPECT_EQ(scope.launches(), 0);
+  }
+}
+
 TEST_F(CudaLaunch, FailedAllocationsStopTheCall) {
   LaunchScope scope(*table, nullptr);
   EXPECT_EQ(allocate(1ull << 40), nullptr);

@@ -29,6 +29,7 @@ static std::vector<std::string> calls;
 static std::map<DeviceAddress, std::pair<size_t, int>> allocations;
 static int retained[2] = {0, 0};
 static int objects = 0;
+static StreamHandle lastStream = nullptr;
 using KernelBody = void (*)(unsigned, unsigned, unsigned, void **);
 // Functions are entries of this map, whose addresses stay.
 static std::map<std::string, KernelBody> kernels;
@@ -58,6 +59,7 @@ int fakeCalls(const char *function) {
 int fakeContextDepth() { return int(stack.size()); }
 int fakeObjects() { return objects; }
 int fakeRetained(int device) { return retained[device]; }
+void *fakeStream() { return lastStream; }
 void fakeKernel(const char *name, KernelBody body) {
   std::lock_guard<std::mutex> lock(mutex);
   kernels[name] = body;
@@ -311,10 +313,12 @@ FAKE(
 FAKE(
     cuLaunchKernel,
     (FunctionHandle function, unsigned grid, unsigned, unsigned, unsigned block,
-     unsigned, unsigned, unsigned shared, StreamHandle, void **args, void **),
+     unsigned, unsigned, unsigned shared, StreamHandle stream, void **args,
+     void **),
     if (Result result = needContext()) return result;
     KernelBody body; {
       std::lock_guard<std::mutex> lock(mutex);
+      lastStream = stream;
       body =
           reinterpret_cast<decltype(kernels)::value_type *>(function)->second;
     } if (body) body(grid, block, shared, args);

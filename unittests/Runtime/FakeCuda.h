@@ -20,6 +20,8 @@ int fakeContextDepth();
 int fakeObjects();
 /// How often the primary context of `device` is retained.
 int fakeRetained(int device);
+/// The stream of the last launch.
+void *fakeStream();
 /// Makes launches of kernels of this name call `body`, which reads the
 /// arguments as the device would; null makes them do nothing again.
 void fakeKernel(const char *name, void (*body)(unsigned grid, unsigned block,

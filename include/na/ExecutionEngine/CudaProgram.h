@@ -87,11 +87,18 @@ public:
   /// Runs a function of the host module with `stream` as its stream and
   /// returns when everything is enqueued. `slots` as for PackedFunction;
   /// memrefs are of this device. `afterwards` is called before memory that the
-  /// function allocated and did not free is let go.
-  ::na::runtime::Error call(JITModule::PackedFunction function, void **slots,
-                            ::na::cuda::StreamHandle stream,
-                            llvm::function_ref<void(::na::cuda::LaunchScope &)>
-                                afterwards = {}) const;
+  /// function allocated and did not free is let go. What it allocates is from
+  /// `workspace` if there is one.
+  ::na::runtime::Error
+  call(JITModule::PackedFunction function, void **slots,
+       ::na::cuda::StreamHandle stream,
+       llvm::function_ref<void(::na::cuda::LaunchScope &)> afterwards = {},
+       ::na::cuda::Workspace workspace = {}) const;
+
+  /// The bytes of a workspace for a call with memrefs of these sizes. The
+  /// function must not depend on what is in them: they may be anywhere.
+  size_t measureWorkspace(JITModule::PackedFunction function,
+                          void **slots) const;
 
 private:
   CudaProgram() = default;

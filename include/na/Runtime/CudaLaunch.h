@@ -23,6 +23,7 @@
 
 #include <atomic>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <unordered_map>
 
@@ -75,11 +76,42 @@ private:
   std::deque<Kernel> made;
 };
 
+/// Device memory that a caller lends to a call for what its host code
+/// allocates.
+struct Workspace {
+  void *data = nullptr;
+  size_t bytes = 0;
+};
+
+/// Places of allocations in a workspace, each where it fits first. The same
+/// allocations in the same order get the same places.
+class Arena {
+public:
+  static constexpr size_t alignment = 256;
+
+  size_t allocate(size_t bytes);
+  /// False if nothing was allocated at `offset`.
+  bool release(size_t offset);
+  /// The bytes up to the end of the last place that there ever was.
+  size_t peak() const { return used; }
+
+private:
+  /// Sizes by offset.
+  std::map<size_t, size_t> places;
+  size_t used = 0;
+};
+
 /// What compiled host code works with on this thread. Scopes may nest; the
 /// innermost counts.
 class LaunchScope {
 public:
-  LaunchScope(KernelTable &kernels, StreamHandle stream);
+  /// Allocations are made from `workspace`, or by the driver in the order of
+  /// the stream if there is none.
+  LaunchScope(KernelTable &kernels, StreamHandle stream,
+              Workspace workspace = {});
+  /// A rehearsal: nothing reaches the driver, and allocations are addresses
+  /// without memory. getWorkspaceBytes() then says what they come to.
+  explicit LaunchScope(KernelTable &kernels);
   /// Frees, in the order of the stream, what was allocated and neither freed
   /// nor taken.
   ~LaunchScope();
@@ -93,6 +125,9 @@ public:
   }
   /// The number of kernels that were enqueued.
   int64_t launches() const { return launched; }
+
+  /// The bytes that a workspace needs for the allocations so far.
+  size_t getWorkspaceBytes() const { return arena.peak(); }
 
   /// Moves an allocation to the caller; an empty buffer if `address` is not
   /// the start of one.
@@ -116,8 +151,13 @@ private:
                       int64_t sharedBytes, const int64_t *params, int64_t count,
                       const int64_t *alignments);
 
+  void *allocateFromWorkspace(size_t bytes);
+
   KernelTable &kernels;
   StreamHandle stream;
+  Workspace workspace;
+  bool rehearsal = false;
+  Arena arena;
   LaunchScope *outer;
   Error first;
   int64_t launched = 0;
