@@ -72,7 +72,7 @@ static void testWindow(MlirContext context) {
 static void testSchedule(MlirContext context) {
   int64_t query[] = {8, 16}, key[] = {8, 8};
   MlirAttribute schedule =
-      naScheduleAttrGet(context, text("sm_90"), 2, query, key, NULL, 2, 4, 0);
+      naScheduleAttrGet(context, text("sm_90"), 2, query, key, NULL, 2, 4, 0, 1);
   // CHECK: #na.schedule<target = "sm_90", query_tile = [8, 16], key_tile = [8, 8], stages = 2, warps = 4>
   dump(schedule);
   MlirStringRef target = naScheduleAttrGetTarget(schedule);
@@ -85,7 +85,7 @@ static void testSchedule(MlirContext context) {
   // CHECK: diagnostic: {{.*}}stages
   // CHECK-NEXT: null 1
   MlirAttribute illegal =
-      naScheduleAttrGet(context, text("cpu"), 2, query, key, NULL, 1000, 0, 0);
+      naScheduleAttrGet(context, text("cpu"), 2, query, key, NULL, 1000, 0, 0, 1);
   printf("null %d\n", mlirAttributeIsNull(illegal));
 }
 
