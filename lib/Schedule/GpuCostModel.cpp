@@ -365,9 +365,8 @@ public:
   Search(const GpuProblem &whole, const GpuChip &chip, size_t count,
          const GpuTiling &fixed)
       : problem(withHeadsPerTile(whole, fixed.headsPerTile)), chip(chip),
-        fixed(fixed),
-        values(fixed.valueTile ? std::vector{fixed.valueTile}
-                               : valueTiles(problem.valueDim)),
+        fixed(fixed), values(fixed.valueTile ? std::vector{fixed.valueTile}
+                                             : valueTiles(problem.valueDim)),
         current(problem.axes.size()), best(count) {
     for (size_t i = 0; i < problem.axes.size(); ++i)
       choices.push_back(axisChoices(problem, i, fixed));

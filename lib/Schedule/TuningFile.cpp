@@ -92,8 +92,7 @@ llvm::Expected<Schedule> schedule::parseSchedule(const json::Object &object) {
         {"value_tile", schedule.valueTile}})
     if (auto error = parseNumber(object, name, number))
       return std::move(error);
-  if (auto error =
-          parseNumber(object, "heads_per_tile", schedule.headsPerTile))
+  if (auto error = parseNumber(object, "heads_per_tile", schedule.headsPerTile))
     return std::move(error);
   if (schedule.headsPerTile == 0)
     return fail("'heads_per_tile' = 0, expected at least 1");

@@ -553,7 +553,8 @@ llvm::Error Flags::checkCombination(bool explains) const {
   if (!headsPerTile.empty() && backward)
     return fail("--heads-per-tile has no meaning with --backward: tiles of "
                 "gradients are of one head");
-  if (!headsPerTile.empty() && queryTile.empty() && target == "cpu" && !explains)
+  if (!headsPerTile.empty() && queryTile.empty() && target == "cpu" &&
+      !explains)
     return fail("--heads-per-tile needs --query-tile and --key-tile on a CPU");
   if (!tuningFile.empty() && !(queryTile.empty() && headsPerTile.empty()))
     return fail("--tuning-file and --{0} exclude each other",

@@ -232,12 +232,13 @@ void ScheduleAttr::print(AsmPrinter &printer) const {
   printer << '>';
 }
 
-LogicalResult
-ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                     StringRef target, ArrayRef<int64_t> queryTile,
-                     ArrayRef<int64_t> keyTile, ArrayRef<int64_t> warpgroupTile,
-                     int64_t stages, int64_t warps, int64_t valueTile,
-                     int64_t headsPerTile) {
+LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   StringRef target,
+                                   ArrayRef<int64_t> queryTile,
+                                   ArrayRef<int64_t> keyTile,
+                                   ArrayRef<int64_t> warpgroupTile,
+                                   int64_t stages, int64_t warps,
+                                   int64_t valueTile, int64_t headsPerTile) {
   if (queryTile.empty() || queryTile.size() > 3)
     return emitError() << "schedule 'query_tile' has " << queryTile.size()
                        << " entries, expected 1 to 3";

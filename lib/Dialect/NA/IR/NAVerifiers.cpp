@@ -267,9 +267,9 @@ LogicalResult mlir::na::detail::verifySchedule(Operation *op,
   if (!schedule)
     return success();
   if (int64_t(schedule.getQueryTile().size()) != rank)
-    return op->emitOpError() << "'schedule' is for "
-                             << schedule.getQueryTile().size()
-                             << " axes, expected " << rank;
+    return op->emitOpError()
+           << "'schedule' is for " << schedule.getQueryTile().size()
+           << " axes, expected " << rank;
   if (schedule.getHeadsPerTile() != 1 && !isa<AttentionOp>(op))
     return op->emitOpError()
            << "'schedule' has 'heads_per_tile' = " << schedule.getHeadsPerTile()
@@ -295,9 +295,8 @@ static LogicalResult verifyHeadsPerTile(const AttentionOperands &operands) {
       !ShapedType::isDynamic(heads) && !ShapedType::isDynamic(keyHeads);
   int64_t group = isStatic && keyHeads != 0 ? heads / keyHeads : 0;
   if (isStatic && group % schedule.getHeadsPerTile() != 0)
-    return diag << "a divisor of " << group << ", the query heads ("
-                << heads << ") that read one of the " << keyHeads
-                << " key heads";
+    return diag << "a divisor of " << group << ", the query heads (" << heads
+                << ") that read one of the " << keyHeads << " key heads";
   // Dynamic heads are left to the naive lowering.
   diag.abandon();
   return success();

@@ -97,8 +97,8 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
     if (!getSchedule(op, fill(fixed, rank, 1),
                      [&] { return op->emitOpError(); }))
       return failure();
-    bool byModel = fixed.queryTile.empty() && fixed.keyTile.empty() &&
-                   headsPerTile == 0;
+    bool byModel =
+        fixed.queryTile.empty() && fixed.keyTile.empty() && headsPerTile == 0;
     if (byModel && !workload.isGradient() && selectTuned(op, workload))
       return success();
     if (!chip && headsPerTile > 1)

@@ -81,8 +81,8 @@ void AttentionTiler::buildBody(ImplicitLocOpBuilder &b,
                                const TileProgram::Point &at) {
   Value keyHead =
       buildKeyHead(b, at.head, getHeads(op.getQuery()), getHeads(op.getKey()));
-  Value queries = buildScaledRowTile(b, form, rows, query, at.batch, at.head,
-                                     at.axes);
+  Value queries =
+      buildScaledRowTile(b, form, rows, query, at.batch, at.head, at.axes);
   Value ranges = program.buildRanges(b, at);
   Value allValues = buildChunk(b, at, op.getValue()), additionalValues;
   if (op.getAdditionalValue() && at.warpgroup)

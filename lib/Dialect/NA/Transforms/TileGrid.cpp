@@ -129,9 +129,9 @@ scf::ForallOp TileGrid::buildGrid(
     return IndexValue(b, loc, memref::getMixedSize(b, loc, tokens, dim),
                       /*nonNegative=*/true);
   };
-  SmallVector<OpFoldResult> extents = {sizeOf(builder, 0).getFoldResult(),
-                                       builder.getIndexAttr(heads /
-                                                            headsPerTile)};
+  SmallVector<OpFoldResult> extents = {
+      sizeOf(builder, 0).getFoldResult(),
+      builder.getIndexAttr(heads / headsPerTile)};
   bool chunked = values.tile < values.channels;
   if (chunked)
     extents.push_back(
