@@ -281,6 +281,11 @@ std::optional<Prediction> predict(const Workload &workload,
       return std::nullopt;
     prediction = std::move(*found);
   }
+  // Where windows are long, tiles of several heads are about as good as others:
+  // they must be better by more than what the models know.
+  constexpr double margin = 1.03;
+  if (schedule.headsPerTile != 1)
+    prediction.seconds *= margin;
   if (!workload.isGradient())
     addTraffic(workload, schedule, prediction);
   return prediction;
@@ -429,19 +434,6 @@ std::vector<Candidate> merge(std::vector<Candidate> a,
   return all;
 }
 
-/// Tiles of several heads must be better by more than what the models know:
-/// where windows are long, all are about the same.
-void preferSingleHeads(std::vector<Candidate> &candidates) {
-  constexpr double margin = 1.03;
-  auto single = std::find_if(
-      candidates.begin(), candidates.end(),
-      [](const Candidate &c) { return c.schedule.headsPerTile == 1; });
-  if (single != candidates.end() &&
-      single->prediction.seconds <
-          margin * candidates.front().prediction.seconds)
-    std::rotate(candidates.begin(), single, single + 1);
-}
-
 std::vector<Candidate> rankCpuSchedules(const Workload &workload,
                                         const RankingOptions &options) {
   std::vector<Candidate> candidates;
@@ -574,7 +566,6 @@ std::vector<Candidate> schedule::rankSchedules(const Workload &workload,
                            rankWarps(workload, *chip, options, count, ofBias));
     }
   }
-  preferSingleHeads(candidates);
   if (candidates.size() > options.count)
     candidates.resize(options.count);
   return candidates;

@@ -66,13 +66,13 @@ struct GpuProblem : Problem {
 /// Where a query tile has several heads, it has a row for each of them and
 /// each of its tokens.
 struct GpuTiling : Tiling {
-  int64_t headsPerTile = 1;
   /// Warps of a thread block.
   int64_t warps = 0;
   /// Key and value tiles in shared memory at a time.
   int64_t stages = 0;
   /// Channels of the values that a thread block works on.
   int64_t valueTile = 0;
+  int64_t headsPerTile = 1;
 };
 
 /// What a whole problem costs under a tiling.

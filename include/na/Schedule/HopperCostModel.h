@@ -24,12 +24,12 @@ namespace na::schedule {
 
 /// `queryTile` is that of a thread block.
 struct HopperTiling : Tiling {
-  /// Query heads that share a tile.
-  int64_t headsPerTile = 1;
   /// Divides the query tile by the number of warpgroups on one axis.
   std::vector<int64_t> warpgroupTile;
   /// Key and value tiles in shared memory at a time.
   int64_t stages = 2;
+  /// Query heads that share a tile.
+  int64_t headsPerTile = 1;
 };
 
 /// What a whole problem costs under a tiling.
