@@ -566,6 +566,17 @@ std::vector<Candidate> schedule::rankSchedules(const Workload &workload,
                            rankWarps(workload, *chip, options, count, ofBias));
     }
   }
+  // A search may select what is not quite the cheapest; only the first of all
+  // is kept for that.
+  for (size_t i = 2; i < candidates.size(); ++i) {
+    auto next = candidates.begin() + std::ptrdiff_t(i);
+    auto place =
+        std::upper_bound(candidates.begin() + 1, next, next->prediction.seconds,
+                         [](double seconds, const Candidate &other) {
+                           return seconds < other.prediction.seconds;
+                         });
+    std::rotate(place, next, next + 1);
+  }
   if (candidates.size() > options.count)
     candidates.resize(options.count);
   return candidates;
