@@ -62,13 +62,14 @@ MLIR_CAPI_EXPORTED bool naWindowAttrGetCausal(MlirAttribute window,
 MLIR_CAPI_EXPORTED bool naAttributeIsASchedule(MlirAttribute attribute);
 
 /* Tiles have `rank` entries; `warpgroupTile` may be null for none. For
- * `stages`, `warps` and `valueTile` 0 means the compiler's choice. The null
- * attribute, and a diagnostic, for illegal values. */
+ * `stages`, `warps` and `valueTile` 0 means the compiler's choice.
+ * `headsPerTile` is 1 for tiles of one head. The null attribute, and a
+ * diagnostic, for illegal values. */
 MLIR_CAPI_EXPORTED MlirAttribute
 naScheduleAttrGet(MlirContext context, MlirStringRef target, intptr_t rank,
                   const int64_t *queryTile, const int64_t *keyTile,
                   const int64_t *warpgroupTile, int64_t stages, int64_t warps,
-                  int64_t valueTile);
+                  int64_t valueTile, int64_t headsPerTile);
 
 MLIR_CAPI_EXPORTED MlirStringRef naScheduleAttrGetTarget(MlirAttribute);
 MLIR_CAPI_EXPORTED intptr_t naScheduleAttrGetRank(MlirAttribute schedule);

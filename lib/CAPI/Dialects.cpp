@@ -94,12 +94,13 @@ MlirAttribute naScheduleAttrGet(MlirContext context, MlirStringRef target,
                                 intptr_t rank, const int64_t *queryTile,
                                 const int64_t *keyTile,
                                 const int64_t *warpgroupTile, int64_t stages,
-                                int64_t warps, int64_t valueTile) {
+                                int64_t warps, int64_t valueTile,
+                                int64_t headsPerTile) {
   MLIRContext *ctx = unwrap(context);
   return wrap(ScheduleAttr::getChecked(
       [ctx] { return emitError(UnknownLoc::get(ctx)); }, ctx, unwrap(target),
       getList(queryTile, rank), getList(keyTile, rank),
-      getList(warpgroupTile, rank), stages, warps, valueTile));
+      getList(warpgroupTile, rank), stages, warps, valueTile, headsPerTile));
 }
 
 MlirStringRef naScheduleAttrGetTarget(MlirAttribute schedule) {

@@ -99,6 +99,7 @@ void mlir::na::buildCPULoopsPipeline(OpPassManager &pm,
     schedule.keyTile.assign(options.keyTile.begin(), options.keyTile.end());
     schedule.warpgroupTile.assign(options.warpgroupTile.begin(),
                                   options.warpgroupTile.end());
+    schedule.headsPerTile = options.headsPerTile;
     schedule.tuningFile = options.tuningFile;
     pm.addPass(createNASelectSchedule(schedule));
   }

@@ -109,6 +109,7 @@ void mlir::na::buildGPUKernelsPipeline(OpPassManager &pm,
     schedule.keyTile.assign(options.keyTile.begin(), options.keyTile.end());
     schedule.warpgroupTile.assign(options.warpgroupTile.begin(),
                                   options.warpgroupTile.end());
+    schedule.headsPerTile = options.headsPerTile;
     schedule.tuningFile = options.tuningFile;
     pm.addPass(createNASelectSchedule(schedule));
   }

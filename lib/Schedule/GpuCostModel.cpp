@@ -362,11 +362,11 @@ std::vector<AxisChoice> axisChoices(const GpuProblem &problem, size_t i,
 /// Walks through all combinations of the axes' choices.
 class Search {
 public:
-  Search(const GpuProblem &problem, const GpuChip &chip, size_t count,
+  Search(const GpuProblem &whole, const GpuChip &chip, size_t count,
          const GpuTiling &fixed)
-      : problem(problem), chip(chip), fixed(fixed),
-        values(fixed.valueTile ? std::vector{fixed.valueTile}
-                               : valueTiles(problem.valueDim)),
+      : problem(withHeadsPerTile(whole, fixed.headsPerTile)), chip(chip),
+        fixed(fixed), values(fixed.valueTile ? std::vector{fixed.valueTile}
+                                             : valueTiles(problem.valueDim)),
         current(problem.axes.size()), best(count) {
     for (size_t i = 0; i < problem.axes.size(); ++i)
       choices.push_back(axisChoices(problem, i, fixed));
@@ -375,14 +375,16 @@ public:
   std::vector<GpuTiling> run() {
     // Small tiles are for problems of few tokens, and for those that fit none
     // else.
-    int64_t tokens = 1;
+    GridCost none;
+    none.queries = fixed.headsPerTile;
+    int64_t tokens = fixed.headsPerTile;
     for (size_t i = 0; i < problem.axes.size(); ++i)
       tokens *= std::min(modelSize(problem, i), queryCounts.back());
     leastQueries = tokens <= 32 ? 16 : 64;
-    visit(0, GridCost());
+    visit(0, none);
     if (best.empty()) {
       leastQueries = 16;
-      visit(0, GridCost());
+      visit(0, none);
     }
     return best.take();
   }
@@ -430,6 +432,7 @@ private:
       return;
     GpuTiling tiling;
     static_cast<Tiling &>(tiling) = makeTiling(problem, current);
+    tiling.headsPerTile = fixed.headsPerTile;
     tiling.warps = shape.warps;
     tiling.stages = shape.stages;
     tiling.valueTile = shape.valueTile;
@@ -441,7 +444,7 @@ private:
                 });
   }
 
-  const GpuProblem &problem;
+  GpuProblem problem;
   const GpuChip &chip;
   const GpuTiling &fixed;
   std::vector<int64_t> values;
@@ -481,11 +484,32 @@ std::string GpuCost::describe() const {
   return text;
 }
 
-std::optional<GpuCost> schedule::predictGpu(const GpuProblem &problem,
+GpuProblem schedule::withHeadsPerTile(const GpuProblem &problem,
+                                      int64_t heads) {
+  GpuProblem packed = problem;
+  if (packed.batchHeads != dynamicLength)
+    packed.batchHeads = window::ceilDiv(packed.batchHeads, heads);
+  return packed;
+}
+
+bool schedule::canShareTile(const GpuProblem &problem, int64_t heads) {
+  // Beyond two axes the TMA has no dimension left for heads.
+  constexpr int64_t maxHeads = 64;
+  constexpr size_t maxAxes = 2;
+  return heads == 1 ||
+         (heads >= 1 && heads <= maxHeads && problem.headGroup % heads == 0 &&
+          problem.axes.size() <= maxAxes);
+}
+
+std::optional<GpuCost> schedule::predictGpu(const GpuProblem &whole,
                                             const GpuChip &chip,
                                             const GpuTiling &tiling) {
+  if (!canShareTile(whole, tiling.headsPerTile))
+    return std::nullopt;
+  GpuProblem problem = withHeadsPerTile(whole, tiling.headsPerTile);
   GridCost grid;
-  double needed = 1, queries = 1;
+  grid.queries = tiling.headsPerTile;
+  double needed = double(tiling.headsPerTile), queries = needed;
   for (size_t i = 0; i < problem.axes.size(); ++i) {
     int64_t queryTile = tiling.queryTile[i], keyTile = tiling.keyTile[i];
     grid = grid.with(axisCost(problem, i, queryTile, keyTile), queryTile,
@@ -507,6 +531,8 @@ std::optional<GpuCost> schedule::predictGpu(const GpuProblem &problem,
 std::vector<GpuTiling> schedule::rankGpu(const GpuProblem &problem,
                                          const GpuChip &chip, size_t count,
                                          const GpuTiling &fixed) {
+  if (!canShareTile(problem, fixed.headsPerTile))
+    return {};
   return Search(problem, chip, count, fixed).run();
 }
 

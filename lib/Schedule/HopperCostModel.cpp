@@ -316,9 +316,10 @@ private:
 
 class Search {
 public:
-  Search(const GpuProblem &problem, const GpuChip &chip, size_t count)
-      : problem(problem), chip(chip), rank(problem.axes.size()),
-        others(count - 1) {
+  Search(const GpuProblem &whole, const GpuChip &chip, size_t count,
+         int64_t heads)
+      : problem(withHeadsPerTile(whole, heads)), chip(chip),
+        rank(problem.axes.size()), heads(heads), others(count - 1) {
     for (size_t i = 0; i < rank; ++i)
       tables.emplace_back(problem, i);
     own.resize(rank);
@@ -326,7 +327,7 @@ public:
   }
 
   std::vector<HopperTiling> run() {
-    visitBoxes(rows, own, [&] { visitShapes(); });
+    visitBoxes(rows / heads, own, [&] { visitShapes(); });
     std::vector<HopperTiling> ranked = others.take();
     if (selected)
       ranked.insert(ranked.begin(), std::move(*selected));
@@ -365,6 +366,7 @@ private:
     tiling.queryTile[split] *= shape.warpgroups;
     tiling.keyTile = key;
     tiling.stages = stages;
+    tiling.headsPerTile = heads;
     if (isSelected(cycles)) {
       if (selected)
         others.insert(selectedCycles, std::move(*selected));
@@ -384,10 +386,11 @@ private:
     return !selected || cycles < selectedCycles * (1 - margin);
   }
 
-  const GpuProblem &problem;
+  GpuProblem problem;
   const GpuChip &chip;
   const int64_t stages = HopperTiling().stages;
   size_t rank, split = 0;
+  int64_t heads;
   BlockShape shape = {};
   std::optional<WarpgroupBudgets> budgets;
   std::vector<AxisTable> tables;
@@ -427,15 +430,19 @@ bool schedule::isForWarpgroups(const GpuProblem &problem) {
   return narrow && problem.axes.size() <= maxRank;
 }
 
-std::optional<HopperCost> schedule::predictHopper(const GpuProblem &problem,
+std::optional<HopperCost> schedule::predictHopper(const GpuProblem &whole,
                                                   const GpuChip &chip,
                                                   const HopperTiling &tiling) {
+  if (!canShareTile(whole, tiling.headsPerTile))
+    return std::nullopt;
+  double heads = double(tiling.headsPerTile);
+  GpuProblem problem = withHeadsPerTile(whole, tiling.headsPerTile);
   HopperCost cost;
   BlockWork work;
   BlockShape shape = {1, 1, tiling.stages, true};
-  int64_t own = 1;
+  int64_t own = tiling.headsPerTile;
   bool cutsOuterAxes = false;
-  double needed = 1;
+  double needed = heads;
   for (size_t i = 0; i < problem.axes.size(); ++i) {
     int64_t queryTile = tiling.queryTile[i], ownTile = tiling.warpgroupTile[i];
     int64_t warpgroups = queryTile / ownTile;
@@ -459,7 +466,7 @@ std::optional<HopperCost> schedule::predictHopper(const GpuProblem &problem,
   if (own != rows || !budgets)
     return std::nullopt;
   addAdditionalKeys(problem, shape, work);
-  double queries = 1;
+  double queries = heads;
   for (int64_t length : problem.lengths)
     queries *= double(length);
   needed += queries * double(problem.additionalKeys);
@@ -486,10 +493,12 @@ std::optional<HopperCost> schedule::predictHopper(const GpuProblem &problem,
 
 std::vector<HopperTiling> schedule::rankHopper(const GpuProblem &problem,
                                                const GpuChip &chip,
-                                               size_t count) {
-  if (!isForWarpgroups(problem) || !chip.hasWarpgroups)
+                                               size_t count,
+                                               int64_t headsPerTile) {
+  if (!isForWarpgroups(problem) || !chip.hasWarpgroups ||
+      !canShareTile(problem, headsPerTile) || rows % headsPerTile != 0)
     return {};
-  return Search(problem, chip, count).run();
+  return Search(problem, chip, count, headsPerTile).run();
 }
 
 std::optional<HopperTiling> schedule::searchHopper(const GpuProblem &problem,

@@ -41,6 +41,7 @@ GpuTiling getGpuTiling(const GpuProblem &problem, const Schedule &schedule) {
   tiling.warps = schedule.warps;
   tiling.stages = schedule.stages;
   tiling.valueTile = schedule.valueTile ? schedule.valueTile : problem.valueDim;
+  tiling.headsPerTile = schedule.headsPerTile;
   return tiling;
 }
 
@@ -50,6 +51,7 @@ HopperTiling getHopperTiling(const Schedule &schedule) {
   tiling.keyTile = schedule.keyTile;
   tiling.warpgroupTile = schedule.warpgroupTile;
   tiling.stages = schedule.stages;
+  tiling.headsPerTile = schedule.headsPerTile;
   return tiling;
 }
 
@@ -82,7 +84,8 @@ void addAxes(const Problem &problem, const Schedule &schedule,
 
 void addTraffic(const Workload &workload, const Schedule &schedule,
                 Prediction &prediction) {
-  double queries = getVolume(schedule.queryTile);
+  double queries =
+      getVolume(schedule.queryTile) * double(schedule.headsPerTile);
   double keys = getVolume(schedule.keyTile);
   double channels = double(workload.headDim + workload.valueDim);
   prediction.tileTraffic = prediction.blocks * channels *
@@ -231,6 +234,20 @@ std::optional<Prediction> predictGradient(const Workload &workload,
   return prediction;
 }
 
+/// Heads per tile that are worth trying. Numbers of rows are powers of two, and
+/// so are these.
+std::vector<int64_t> getHeadsPerTile(const Workload &workload,
+                                     const RankingOptions &options) {
+  bool isFixed =
+      !options.fixed.queryTile.empty() || !options.fixed.keyTile.empty();
+  if (options.headsPerTile || isFixed)
+    return {std::max<int64_t>(options.headsPerTile, 1)};
+  std::vector<int64_t> heads;
+  for (int64_t count = 1; canShareTile(workload, count); count *= 2)
+    heads.push_back(count);
+  return heads;
+}
+
 bool hasRankOf(const Workload &workload, const Schedule &schedule) {
   size_t rank = workload.axes.size();
   auto fits = [&](const std::vector<int64_t> &box) {
@@ -248,6 +265,8 @@ std::optional<Prediction> predict(const Workload &workload,
     return std::nullopt;
   Prediction prediction;
   if (schedule.target == "cpu") {
+    if (schedule.headsPerTile != 1)
+      return std::nullopt;
     prediction = predictCpuSchedule(workload, schedule);
   } else {
     const GpuChip *chip = findGpuChip(schedule.target);
@@ -262,6 +281,11 @@ std::optional<Prediction> predict(const Workload &workload,
       return std::nullopt;
     prediction = std::move(*found);
   }
+  // Where windows are long, tiles of several heads are about as good as others:
+  // they must be better by more than what the models know.
+  constexpr double margin = 1.03;
+  if (schedule.headsPerTile != 1)
+    prediction.seconds *= margin;
   if (!workload.isGradient())
     addTraffic(workload, schedule, prediction);
   return prediction;
@@ -284,6 +308,7 @@ Schedule makeSchedule(const GpuChip &chip, const GpuTiling &tiling) {
   schedule.keyTile = tiling.keyTile;
   schedule.stages = tiling.stages;
   schedule.warps = tiling.warps;
+  schedule.headsPerTile = tiling.headsPerTile;
   return schedule;
 }
 
@@ -294,6 +319,7 @@ Schedule makeSchedule(const HopperTiling &tiling) {
   schedule.keyTile = tiling.keyTile;
   schedule.warpgroupTile = tiling.warpgroupTile;
   schedule.stages = tiling.stages;
+  schedule.headsPerTile = tiling.headsPerTile;
   return schedule;
 }
 
@@ -313,9 +339,11 @@ double scaleOfBias(const Workload &workload, const GpuChip &chip,
 /// Schedules of warps, with predictions that are comparable with those of
 /// warpgroups. Times are multiplied by `ofBias`.
 std::vector<Candidate> rankWarps(const Workload &workload, const GpuChip &chip,
-                                 const RankingOptions &options, double ofBias) {
+                                 const RankingOptions &options, int64_t heads,
+                                 double ofBias) {
   GpuProblem problem = getGpuProblem(workload);
   GpuTiling fixed = getFixedGpuTiling(options);
+  fixed.headsPerTile = heads;
   std::vector<Candidate> candidates;
   std::optional<double> scale;
   for (const GpuTiling &tiling : rankGpu(problem, chip, options.count, fixed)) {
@@ -334,7 +362,8 @@ std::vector<Candidate> rankWarps(const Workload &workload, const GpuChip &chip,
 
 std::vector<Candidate> rankWarpgroups(const Workload &workload,
                                       const GpuChip &chip,
-                                      const RankingOptions &options) {
+                                      const RankingOptions &options,
+                                      int64_t heads) {
   std::vector<HopperTiling> tilings;
   const Schedule &fixed = options.fixed;
   if (!fixed.warpgroupTile.empty()) {
@@ -343,10 +372,11 @@ std::vector<Candidate> rankWarpgroups(const Workload &workload,
       if (fixed.stages == 0 || fixed.stages == stages) {
         tilings.push_back(getHopperTiling(fixed));
         tilings.back().stages = stages;
+        tilings.back().headsPerTile = heads;
       }
   } else if (workload.hasBoxes && fixed.queryTile.empty() &&
              fixed.keyTile.empty()) {
-    tilings = rankHopper(workload, chip, options.count);
+    tilings = rankHopper(workload, chip, options.count, heads);
   }
   std::vector<Candidate> candidates;
   for (const HopperTiling &tiling : tilings) {
@@ -407,6 +437,9 @@ std::vector<Candidate> merge(std::vector<Candidate> a,
 std::vector<Candidate> rankCpuSchedules(const Workload &workload,
                                         const RankingOptions &options) {
   std::vector<Candidate> candidates;
+  // Of tiles of several heads the model knows nothing.
+  if (options.headsPerTile > 1)
+    return candidates;
   Tiling fixed{options.fixed.queryTile, options.fixed.keyTile};
   for (Tiling &tiling : rankCpu(workload, options.count, fixed)) {
     Schedule schedule;
@@ -436,7 +469,7 @@ bool Schedule::operator==(const Schedule &other) const {
   return target == other.target && queryTile == other.queryTile &&
          keyTile == other.keyTile && warpgroupTile == other.warpgroupTile &&
          stages == other.stages && warps == other.warps &&
-         valueTile == other.valueTile;
+         valueTile == other.valueTile && headsPerTile == other.headsPerTile;
 }
 
 std::string Schedule::describe() const {
@@ -450,6 +483,8 @@ std::string Schedule::describe() const {
     text += ", stages " + std::to_string(stages);
   if (valueTile)
     text += ", values " + std::to_string(valueTile);
+  if (headsPerTile != 1)
+    text += ", heads " + std::to_string(headsPerTile);
   return text;
 }
 
@@ -519,15 +554,28 @@ std::vector<Candidate> schedule::rankSchedules(const Workload &workload,
   } else if (const GpuChip *chip = findGpuChip(options.target)) {
     if (workload.isGradient())
       return rankGradient(workload, *chip, options);
-    std::vector<Candidate> warpgroups;
+    std::vector<int64_t> heads = getHeadsPerTile(workload, options);
     if (options.target == warpgroupChip)
-      warpgroups = rankWarpgroups(workload, *chip, options);
-    candidates = std::move(warpgroups);
+      for (int64_t count : heads)
+        candidates = merge(std::move(candidates),
+                           rankWarpgroups(workload, *chip, options, count));
     if (options.fixed.warpgroupTile.empty()) {
       double ofBias = scaleOfBias(workload, *chip, candidates);
-      candidates = merge(std::move(candidates),
-                         rankWarps(workload, *chip, options, ofBias));
+      for (int64_t count : heads)
+        candidates = merge(std::move(candidates),
+                           rankWarps(workload, *chip, options, count, ofBias));
     }
+  }
+  // A search may select what is not quite the cheapest; only the first of all
+  // is kept for that.
+  for (size_t i = 2; i < candidates.size(); ++i) {
+    auto next = candidates.begin() + std::ptrdiff_t(i);
+    auto place =
+        std::upper_bound(candidates.begin() + 1, next, next->prediction.seconds,
+                         [](double seconds, const Candidate &other) {
+                           return seconds < other.prediction.seconds;
+                         });
+    std::rotate(place, next, next + 1);
   }
   if (candidates.size() > options.count)
     candidates.resize(options.count);

@@ -32,7 +32,8 @@ json::Object schedule::toJSON(const Schedule &schedule) {
                       {"warpgroup_tile", json::Array(schedule.warpgroupTile)},
                       {"stages", schedule.stages},
                       {"warps", schedule.warps},
-                      {"value_tile", schedule.valueTile}};
+                      {"value_tile", schedule.valueTile},
+                      {"heads_per_tile", schedule.headsPerTile}};
 }
 
 static llvm::Error parseBox(const json::Object &object, StringRef name,
@@ -91,6 +92,10 @@ llvm::Expected<Schedule> schedule::parseSchedule(const json::Object &object) {
         {"value_tile", schedule.valueTile}})
     if (auto error = parseNumber(object, name, number))
       return std::move(error);
+  if (auto error = parseNumber(object, "heads_per_tile", schedule.headsPerTile))
+    return std::move(error);
+  if (schedule.headsPerTile == 0)
+    return fail("'heads_per_tile' = 0, expected at least 1");
   return schedule;
 }
 

@@ -193,6 +193,8 @@ def draw_tiles(explanation: Dict[str, Any]) -> Any:
         f"{name} {'x'.join(map(str, schedule[name + '_tile']))}"
         for name in ("query", "key", "warpgroup") if schedule[name + "_tile"]
     )
+    if schedule.get("heads_per_tile", 1) != 1:
+        boxes += f", {schedule['heads_per_tile']} heads"
     figure.suptitle(
         f"query tile {'x'.join(map(str, coverage['query_tile']))} of "
         f"{'x'.join(map(str, coverage['query_tiles']))} on {explanation['target']}: {boxes}",

@@ -71,8 +71,8 @@ static void testWindow(MlirContext context) {
 
 static void testSchedule(MlirContext context) {
   int64_t query[] = {8, 16}, key[] = {8, 8};
-  MlirAttribute schedule =
-      naScheduleAttrGet(context, text("sm_90"), 2, query, key, NULL, 2, 4, 0);
+  MlirAttribute schedule = naScheduleAttrGet(context, text("sm_90"), 2, query,
+                                             key, NULL, 2, 4, 0, 1);
   // CHECK: #na.schedule<target = "sm_90", query_tile = [8, 16], key_tile = [8, 8], stages = 2, warps = 4>
   dump(schedule);
   MlirStringRef target = naScheduleAttrGetTarget(schedule);
@@ -84,8 +84,8 @@ static void testSchedule(MlirContext context) {
          (int)naScheduleAttrGetKeyTile(schedule, 1));
   // CHECK: diagnostic: {{.*}}stages
   // CHECK-NEXT: null 1
-  MlirAttribute illegal =
-      naScheduleAttrGet(context, text("cpu"), 2, query, key, NULL, 1000, 0, 0);
+  MlirAttribute illegal = naScheduleAttrGet(context, text("cpu"), 2, query, key,
+                                            NULL, 1000, 0, 0, 1);
   printf("null %d\n", mlirAttributeIsNull(illegal));
 }
 

@@ -89,6 +89,8 @@ def compile_case(tools, case):
     pipeline += [f"{name}={','.join(map(str, case[name]))}"
                  for name in ("query-tile", "key-tile", "warpgroup-tile")
                  if name in case and "gradient" not in case]
+    if "heads-per-tile" in case:
+        pipeline.append(f"heads-per-tile={case['heads-per-tile']}")
     done = call([tools.na_opt, "--pass-pipeline=builtin.module(na-to-nvvm{"
                  + " ".join(pipeline) + "})", "-"], module)
     if done.returncode:

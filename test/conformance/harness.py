@@ -60,6 +60,8 @@ class Job:
     schedule_target: Optional[str] = None
     # The part of a query tile that one warpgroup of a GPU owns.
     warpgroup_tile: Optional[List[int]] = None
+    # Query heads that share a tile; none for the compiler's choice.
+    heads_per_tile: Optional[int] = None
 
     def flags(self):
         flags = self.data.problem.flags() + [f"--pipeline={self.pipeline}"]
@@ -77,6 +79,8 @@ class Job:
         ):
             if tile:
                 flags.append(f"--{name}-tile=" + "x".join(map(str, tile)))
+        if self.heads_per_tile:
+            flags.append(f"--heads-per-tile={self.heads_per_tile}")
         return flags + [f"--threads={self.threads}"]
 
     def seconds(self):

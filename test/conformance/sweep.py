@@ -127,6 +127,14 @@ def split_tile(rng, query):
     return query, own
 
 
+def random_heads(rng, problem):
+    """Query heads that share a tile."""
+    if len(problem.shape) > 2 or problem.bias:
+        return 1
+    group = problem.heads // problem.kv_heads
+    return int(rng.choice([n for n in range(1, group + 1) if group % n == 0]))
+
+
 def tests(pipelines, seed, count):
     """`count` problems, each on one of the pipelines."""
     weights = {"naive": 1, "unfused": 2, "fused": 4}
@@ -155,6 +163,8 @@ def tests(pipelines, seed, count):
         job.vector_bits = [None, None, 128, 256][rng.integers(4)]
         if gpu and tiles[0] and pipeline == "fused" and rng.random() < 0.6:
             job.query_tile, job.warpgroup_tile = split_tile(rng, job.query_tile)
+        if tiles[0] and pipeline == "fused":
+            job.heads_per_tile = random_heads(rng, problem)
         result.append(
             Test(
                 f"sweep[{number}]/{pipeline}",
@@ -206,12 +216,21 @@ def hopper_problem(rng):
     )
 
 
-def hopper_tiles(rng, problem):
+def share_tiles(rng, problem):
+    """(problem, heads): one with tiles of several heads, where it can have any."""
+    if len(problem.shape) > 2 or problem.bias or rng.random() < 0.4:
+        return problem, 1
+    heads = 2 ** int(rng.integers(1, 5))
+    group = heads * int(rng.integers(1, 3))
+    return problem.replace(heads=problem.kv_heads * group), heads
+
+
+def hopper_tiles(rng, problem, heads):
     """(query tile, key tile, warpgroup tile) that fit a multiprocessor."""
     rank, depth = len(problem.shape), problem.head_dim
     # Accumulators of many channels leave no room for a third warpgroup.
     groups = int(rng.integers(1, 4 if depth <= 128 else 3))
-    own = random_box(rng, WARPGROUP, rank)
+    own = random_box(rng, WARPGROUP // heads, rank)
     query = list(own)
     query[rng.integers(rank)] *= groups
     fits = [
@@ -228,10 +247,12 @@ def hopper_tests(target, seed, count):
     result = []
     for number in range(count):
         rng = np.random.default_rng([seed, 9, number])
-        problem = hopper_problem(rng)
+        problem, heads = share_tiles(rng, hopper_problem(rng))
         data = Data(problem, [seed, 10, number])
         job = Job(data, "fused", target=target)
-        job.query_tile, job.key_tile, job.warpgroup_tile = hopper_tiles(rng, problem)
+        tiles = hopper_tiles(rng, problem, heads)
+        job.query_tile, job.key_tile, job.warpgroup_tile = tiles
+        job.heads_per_tile = heads
         result.append(
             Test(
                 f"hopper[{number}]/fused",

@@ -68,6 +68,8 @@ static std::string getPipeline(const Options &options, StringRef mode,
                 llvm::map_range(
                     *tile, [](int64_t size) { return std::to_string(size); }),
                 ",");
+  if (options.headsPerTile)
+    os << " heads-per-tile=" << options.headsPerTile;
   os << formatTuningFileOption(options.tuningFile) << "}";
   return text;
 }
@@ -418,6 +420,7 @@ static Options withoutTiles(const Options &options) {
   plain.queryTile.clear();
   plain.keyTile.clear();
   plain.warpgroupTile.clear();
+  plain.headsPerTile = 0;
   return plain;
 }
 

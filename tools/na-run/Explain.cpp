@@ -52,6 +52,7 @@ explainAll(const Options &options, MLIRContext &context) {
   plain.queryTile.clear();
   plain.keyTile.clear();
   plain.warpgroupTile.clear();
+  plain.headsPerTile = 0;
   llvm::Expected<Program> program = loadProgram(plain, context);
   if (!program)
     return program.takeError();
@@ -74,6 +75,7 @@ explainAll(const Options &options, MLIRContext &context) {
   ranking.fixed.queryTile = options.queryTile;
   ranking.fixed.keyTile = options.keyTile;
   ranking.fixed.warpgroupTile = options.warpgroupTile;
+  ranking.headsPerTile = options.headsPerTile;
   explainOptions.queryTile = options.drawTile;
   std::optional<schedule::TuningFile> tuning;
   if (!options.tuningFile.empty()) {

@@ -198,6 +198,10 @@ struct Flags {
       cl::desc("Queries of a tile that one warpgroup owns, for tiles of a GPU; "
                "needs --query-tile. With --backward it divides the query tile, "
                "for dq, and the key tile, for dk and dv")};
+  Text headsPerTile{
+      "heads-per-tile", cl::value_desc("n"), cl::cat(compileCategory),
+      cl::desc("Query heads of a key head that share a tile, instead of the "
+               "compiler's choice (with --query-tile: 1)")};
   Text tuningFile{
       "tuning-file", cl::value_desc("file"), cl::cat(compileCategory),
       cl::desc("Schedules that were measured, which come before the compiler's "
@@ -546,8 +550,15 @@ llvm::Error Flags::checkCombination(bool explains) const {
     return fail("--query-tile and --key-tile need each other");
   if (!warpgroupTile.empty() && queryTile.empty())
     return fail("--warpgroup-tile needs --query-tile and --key-tile");
-  if (!tuningFile.empty() && !queryTile.empty())
-    return fail("--tuning-file and --query-tile exclude each other");
+  if (!headsPerTile.empty() && backward)
+    return fail("--heads-per-tile has no meaning with --backward: tiles of "
+                "gradients are of one head");
+  if (!headsPerTile.empty() && queryTile.empty() && target == "cpu" &&
+      !explains)
+    return fail("--heads-per-tile needs --query-tile and --key-tile on a CPU");
+  if (!tuningFile.empty() && !(queryTile.empty() && headsPerTile.empty()))
+    return fail("--tuning-file and --{0} exclude each other",
+                queryTile.empty() ? "heads-per-tile" : "query-tile");
   return llvm::Error::success();
 }
 
@@ -642,6 +653,10 @@ llvm::Expected<Options> Flags::getOptions(Tool tool) const {
         return fail("--{0}={1}: size {2} of axis {3} is less than 1",
                     option.ArgStr, option.getValue(), size, axis);
   }
+  if (!headsPerTile.empty())
+    if (llvm::Error error =
+            parseNumber(headsPerTile, 1, 64, options.headsPerTile))
+      return std::move(error);
   llvm::append_range(options.printAfter, printAfter);
   options.emitMLIR = emitMLIR;
   if (llvm::Error error = getExplainOptions(rank, options))

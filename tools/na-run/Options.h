@@ -63,6 +63,8 @@ struct Options {
 
   std::string pipeline = "fused";
   std::vector<int64_t> queryTile, keyTile, warpgroupTile;
+  /// 0 for the compiler's choice.
+  int64_t headsPerTile = 0;
   /// Measured schedules; empty for none.
   std::string tuningFile;
   /// What the tiles are made for.

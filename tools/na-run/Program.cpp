@@ -336,7 +336,8 @@ static llvm::Error attachSchedule(const Options &options, ModuleOp module) {
       StringRef(options.scheduleTarget), ArrayRef<int64_t>(options.queryTile),
       ArrayRef<int64_t>(options.keyTile),
       ArrayRef<int64_t>(options.warpgroupTile), /*stages=*/int64_t(0),
-      /*warps=*/int64_t(0), /*valueTile=*/int64_t(0));
+      /*warps=*/int64_t(0), /*valueTile=*/int64_t(0),
+      std::max<int64_t>(options.headsPerTile, 1));
   if (!schedule)
     return llvm::createStringError(errors.take("invalid schedule"));
   bool found = false;

@@ -129,6 +129,8 @@ def describe(schedule):
     for name, label in (("warps", "warps"), ("stages", "stages"), ("value_tile", "values")):
         if schedule.get(name):
             text += f", {label} {schedule[name]}"
+    if schedule.get("heads_per_tile", 1) != 1:
+        text += f", heads {schedule['heads_per_tile']}"
     return text
 
 
@@ -254,6 +256,7 @@ class Tuning:
         best = measured[0].schedule
         flags = [f"--{name}-tile={format_box(best[name + '_tile'])}"
                  for name in ("query", "key", "warpgroup") if best.get(name + "_tile")]
+        flags.append(f"--heads-per-tile={best.get('heads_per_tile', 1)}")
         found = self.explain(self.options.variants + 1, *flags)
         known = [candidate.schedule for candidate in candidates]
         variants = [Candidate(candidates[0].key, entry) for entry in found["candidates"]

@@ -157,6 +157,36 @@ TEST(HopperCostModel, Measurements) {
   }
 }
 
+TEST(HopperCostModel, HeadsPerTile) {
+  // Eight heads see the keys of eight queries, not of 64.
+  GpuProblem problem = makeProblem({{128, 1, 1, true}}, {32768}, 64, 64);
+  problem.headGroup = 8;
+  HopperTiling single = makeTiling({128}, {64}, {64});
+  HopperTiling packed = makeTiling({16}, {8}, {144});
+  packed.headsPerTile = 8;
+  auto one = predictHopper(problem, getChip(), single);
+  auto eight = predictHopper(problem, getChip(), packed);
+  ASSERT_TRUE(one && eight);
+  EXPECT_NEAR(eight->waste, 144.0 / 128, 0.01);
+  EXPECT_GT(one->waste, 1.4);
+  EXPECT_LT(eight->cycles, 0.8 * one->cycles);
+  EXPECT_EQ(eight->blocks, 32768 / 16 * 8);
+  auto best = rankHopper(problem, getChip(), 1, 8);
+  ASSERT_EQ(best.size(), 1u);
+  EXPECT_EQ(best.front().headsPerTile, 8);
+  EXPECT_EQ(product(best.front().warpgroupTile), 8);
+  // Rows are 64; a tile has heads of one group; the TMA has no dimension for
+  // heads in three axes.
+  packed.headsPerTile = 4;
+  EXPECT_FALSE(predictHopper(problem, getChip(), packed));
+  packed.headsPerTile = 16;
+  EXPECT_FALSE(predictHopper(problem, getChip(), packed));
+  EXPECT_TRUE(rankHopper(problem, getChip(), 1, 3).empty());
+  GpuProblem video = makeProblem({{3}, {3}, {3}}, {16, 16, 16}, 64, 64);
+  video.headGroup = 8;
+  EXPECT_TRUE(rankHopper(video, getChip(), 1, 8).empty());
+}
+
 TEST(HopperCostModel, SearchTime) {
   clock_t begin = clock();
   for (const Pick &pick : getPicks())

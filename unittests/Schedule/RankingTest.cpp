@@ -48,6 +48,37 @@ RankingOptions makeOptions(const char *target, size_t count) {
   return options;
 }
 
+TEST(Ranking, HeadsPerTile) {
+  Workload workload = makeWorkload({{128, 1, 1, true}}, {32768}, 64, 64);
+  workload.kvHeads = 8;
+  workload.headGroup = 8;
+  for (const char *target : {"sm_80", "sm_90a"}) {
+    RankingOptions options = makeOptions(target, 1);
+    auto free = rankSchedules(workload, options);
+    ASSERT_EQ(free.size(), 1u);
+    EXPECT_GT(free[0].schedule.headsPerTile, 1) << target;
+    EXPECT_NE(free[0].schedule.describe().find(", heads "), std::string::npos);
+    options.headsPerTile = 2;
+    auto two = rankSchedules(workload, options);
+    ASSERT_EQ(two.size(), 1u);
+    EXPECT_EQ(two[0].schedule.headsPerTile, 2) << target;
+    EXPECT_TRUE(predictSchedule(workload, two[0].schedule));
+    // Tiles by hand are of one head unless they say how many.
+    options.headsPerTile = 0;
+    options.fixed.queryTile = {64};
+    options.fixed.keyTile = {64};
+    auto fixed = rankSchedules(workload, options);
+    ASSERT_EQ(fixed.size(), 1u);
+    EXPECT_EQ(fixed[0].schedule.headsPerTile, 1) << target;
+  }
+  // Heads that share nothing do not share a tile.
+  workload.headGroup = 1;
+  RankingOptions options = makeOptions("sm_90a", 1);
+  EXPECT_EQ(rankSchedules(workload, options)[0].schedule.headsPerTile, 1);
+  options.headsPerTile = 2;
+  EXPECT_TRUE(rankSchedules(workload, options).empty());
+}
+
 TEST(Ranking, FirstDoesNotDependOnTheCount) {
   for (const Workload &workload : getWorkloads())
     for (const char *target : targets) {

@@ -44,6 +44,12 @@ struct CPUPipelineOptions : PassPipelineOptions<CPUPipelineOptions> {
       *this, "warpgroup-tile",
       llvm::cl::desc("Part of the query tile that one warpgroup owns, per "
                      "axis; needs query-tile and key-tile")};
+  Option<int64_t> headsPerTile{
+      *this, "heads-per-tile",
+      llvm::cl::desc("Query heads of a key head that share a tile; 0 (default) "
+                     "means the cost model's where it chooses the tiles, and 1 "
+                     "where they are given"),
+      llvm::cl::init(0)};
   Option<std::string> tuningFile{
       *this, "tuning-file",
       llvm::cl::desc("File of measured schedules, which come before the cost "
@@ -131,6 +137,12 @@ struct GPUPipelineOptions : PassPipelineOptions<GPUPipelineOptions> {
       *this, "warpgroup-tile",
       llvm::cl::desc("Part of the query tile that one warpgroup owns, per "
                      "axis; needs query-tile and key-tile")};
+  Option<int64_t> headsPerTile{
+      *this, "heads-per-tile",
+      llvm::cl::desc("Query heads of a key head that share a tile; 0 (default) "
+                     "means the cost model's where it chooses the tiles, and 1 "
+                     "where they are given"),
+      llvm::cl::init(0)};
   Option<std::string> tuningFile{
       *this, "tuning-file",
       llvm::cl::desc("File of measured schedules, which come before the cost "

@@ -52,6 +52,9 @@ struct GpuProblem : Problem {
   /// Keys that every query sees beside its window.
   int64_t additionalKeys = 0;
   bool hasBias = false;
+  /// Query heads that read the same keys and values, and nothing else but
+  /// queries: divisors of this can share a tile. 1 where they cannot.
+  int64_t headGroup = 1;
   /// Bytes of an element of an operand in memory: 2, 4 or 8.
   int64_t operandBytes = 2;
   /// Whether there is a softmax between the products; without one, scores or
@@ -60,6 +63,8 @@ struct GpuProblem : Problem {
   bool fused = true;
 };
 
+/// Where a query tile has several heads, it has a row for each of them and
+/// each of its tokens.
 struct GpuTiling : Tiling {
   /// Warps of a thread block.
   int64_t warps = 0;
@@ -67,6 +72,7 @@ struct GpuTiling : Tiling {
   int64_t stages = 0;
   /// Channels of the values that a thread block works on.
   int64_t valueTile = 0;
+  int64_t headsPerTile = 1;
 };
 
 /// What a whole problem costs under a tiling.
@@ -99,9 +105,15 @@ std::optional<GpuCost> predictGpu(const GpuProblem &problem,
 
 /// The cheapest tilings on `chip`, at most `count`, the best one first; of
 /// those with the same tiles only one, unless `fixed` has the tiles. What is
-/// not empty or 0 in `fixed` is kept. Deterministic.
+/// not empty or 0 in `fixed` is kept, and its heads per tile. Deterministic.
 std::vector<GpuTiling> rankGpu(const GpuProblem &problem, const GpuChip &chip,
                                size_t count, const GpuTiling &fixed = {});
+
+/// The problem with `heads` query heads in a tile as one.
+GpuProblem withHeadsPerTile(const GpuProblem &problem, int64_t heads);
+
+/// Whether tiles can have so many heads.
+bool canShareTile(const GpuProblem &problem, int64_t heads);
 
 /// The first of these; none if none fits.
 std::optional<GpuTiling> searchGpu(const GpuProblem &problem,

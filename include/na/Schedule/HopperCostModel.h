@@ -28,6 +28,8 @@ struct HopperTiling : Tiling {
   std::vector<int64_t> warpgroupTile;
   /// Key and value tiles in shared memory at a time.
   int64_t stages = 2;
+  /// Query heads that share a tile.
+  int64_t headsPerTile = 1;
 };
 
 /// What a whole problem costs under a tiling.
@@ -62,17 +64,19 @@ struct HopperCost {
 bool isForWarpgroups(const GpuProblem &problem);
 
 /// Predicts the cost of `tiling` on `chip`, for a problem that is for
-/// warpgroups. None if it does not fit: 64 queries per warpgroup, of which
+/// warpgroups. None if it does not fit: 64 rows per warpgroup, of which
 /// there are up to three along one axis, up to 256 keys, registers and shared
 /// memory.
 std::optional<HopperCost> predictHopper(const GpuProblem &problem,
                                         const GpuChip &chip,
                                         const HopperTiling &tiling);
 
-/// The cheapest tilings on `chip`, at most `count`, the best one first; none if
-/// the problem is not for warpgroups. Deterministic.
+/// The cheapest tilings on `chip` with so many heads per tile, at most `count`,
+/// the best one first; none if the problem is not for warpgroups.
+/// Deterministic.
 std::vector<HopperTiling> rankHopper(const GpuProblem &problem,
-                                     const GpuChip &chip, size_t count);
+                                     const GpuChip &chip, size_t count,
+                                     int64_t headsPerTile = 1);
 
 /// The first of these.
 std::optional<HopperTiling> searchHopper(const GpuProblem &problem,

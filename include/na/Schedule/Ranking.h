@@ -58,6 +58,7 @@ struct Schedule {
   int64_t stages = 0, warps = 0;
   /// 0: all channels.
   int64_t valueTile = 0;
+  int64_t headsPerTile = 1;
 
   bool operator==(const Schedule &other) const;
 
@@ -111,6 +112,9 @@ struct RankingOptions {
   size_t count = 1;
   /// Tiles that are not empty, and numbers that are not 0, are kept.
   Schedule fixed;
+  /// Heads per tile; 0 for any where tiles are not given either, and for 1
+  /// where they are.
+  int64_t headsPerTile = 0;
 };
 
 /// The chip whose kernels can have warpgroups with queries of their own. Its

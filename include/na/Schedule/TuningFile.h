@@ -13,7 +13,8 @@
 //      "attention 56x56 window 7x7 .. bf16 on sm_80": {
 //        "schedule": {"target": "sm_80", "query_tile": [8, 8],
 //                     "key_tile": [14, 16], "warpgroup_tile": [],
-//                     "stages": 2, "warps": 4, "value_tile": 0},
+//                     "stages": 2, "warps": 4, "value_tile": 0,
+//                     "heads_per_tile": 1},
 //        "seconds": 2.1e-4, "gpu": "..", "driver": "..", "commit": ".."}}}
 //
 // Keys are those of Workload::getKey, followed by the target. Only the schedule

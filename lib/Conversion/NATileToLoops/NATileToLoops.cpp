@@ -299,7 +299,10 @@ void lowerStore(ImplicitLocOpBuilder &b, TileStoreOp op, int64_t vectorBits) {
 }
 
 void lowerWindows(ImplicitLocOpBuilder &b, TileWindowsOp op) {
-  forEachLane(b, op.getBox(), [&](ImplicitLocOpBuilder &b, const Lane &lane) {
+  SmallVector<int64_t> box(op.getBox());
+  if (op.getHeads() != 1)
+    box.push_back(op.getHeads());
+  forEachLane(b, box, [&](ImplicitLocOpBuilder &b, const Lane &lane) {
     for (int64_t axis = 0; axis < op.getWindow().getRank(); ++axis) {
       IndexValue size(b, b.getLoc(), op.getSizes()[axis], true);
       IndexValue at(b, b.getLoc(), op.getAt()[axis], true);

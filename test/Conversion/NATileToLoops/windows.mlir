@@ -39,6 +39,21 @@ func.func @two_axes(%t: memref<4x6xi32>, %at: index, %size: index) {
   return
 }
 
+// The heads of a query follow each other.
+// CHECK-LABEL: func @heads
+// CHECK:         scf.for %[[I:.*]] = %c0 to %c6 step %c1
+// CHECK:           scf.for %[[HEAD:.*]] = %c0 to %c4 step %c1
+// CHECK:             %[[FIRST:.*]] = arith.muli %[[I]], %c4
+// CHECK:             %[[LANE:.*]] = arith.addi %[[FIRST]], %[[HEAD]]
+// CHECK:             arith.addi %{{.*}}, %[[I]]
+// CHECK:             memref.store %{{.*}}[%c0, %[[LANE]]]
+// CHECK:             memref.store %{{.*}}[%c1, %[[LANE]]]
+func.func @heads(%t: memref<2x24xi32>, %at: index, %size: index) {
+  na.tile.windows <size = [5]> at(%at) sizes(%size) box [6] heads 4 into %t
+    : memref<2x24xi32>
+  return
+}
+
 // The queries that see a key: causal, so from the key on, and up to the window
 // or the end of the class.
 // CHECK-LABEL: func @inverse

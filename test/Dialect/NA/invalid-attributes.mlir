@@ -190,7 +190,27 @@ func.func private @f() attributes {a = #na.schedule<target = "sm_80", query_tile
 
 // -----
 
-// expected-error @+1 {{unknown entry 'query_tiles' of a schedule; expected target, query_tile, key_tile, warpgroup_tile, stages, warps or value_tile}}
+// expected-error @+1 {{schedule 'heads_per_tile' = 0, expected 1 to 64}}
+func.func private @f() attributes {a = #na.schedule<target = "sm_80", query_tile = [64], key_tile = [8], heads_per_tile = 0>}
+
+// -----
+
+// expected-error @+1 {{schedule 'heads_per_tile' = 65, expected 1 to 64}}
+func.func private @f() attributes {a = #na.schedule<target = "sm_80", query_tile = [64], key_tile = [8], heads_per_tile = 65>}
+
+// -----
+
+// expected-error @+1 {{schedule 'heads_per_tile' = 2 with 3 axes, expected at most 2}}
+func.func private @f() attributes {a = #na.schedule<target = "sm_80", query_tile = [1, 1, 8], key_tile = [1, 1, 8], heads_per_tile = 2>}
+
+// -----
+
+// expected-error @+1 {{schedule 'warps' = 4 divides neither the 18 queries of 'query_tile' and 'heads_per_tile' nor the 6 keys of 'key_tile'}}
+func.func private @f() attributes {a = #na.schedule<target = "sm_80", query_tile = [9], key_tile = [6], warps = 4, heads_per_tile = 2>}
+
+// -----
+
+// expected-error @+1 {{unknown entry 'query_tiles' of a schedule; expected target, query_tile, key_tile, warpgroup_tile, stages, warps, value_tile or heads_per_tile}}
 func.func private @f() attributes {a = #na.schedule<target = "cpu", query_tiles = [8]>}
 
 // -----

@@ -346,6 +346,24 @@ func.func @windows_box(%t: tensor<4x16xi32>, %i: index) {
 
 // -----
 
+func.func @windows_heads(%t: tensor<4x16xi32>, %i: index) {
+  // expected-error @+1 {{'na.tile.windows' op 'heads' is 0, expected at least 1}}
+  %0 = na.tile.windows <size = [3, 3]> at(%i, %i) sizes(%i, %i)
+      box [4, 4] heads 0 into %t : tensor<4x16xi32> -> tensor<4x16xi32>
+  return
+}
+
+// -----
+
+func.func @windows_lanes(%t: tensor<4x16xi32>, %i: index) {
+  // expected-error @+1 {{'na.tile.windows' op 'init' is 'tensor<4x16xi32>', expected shape [4, 32]}}
+  %0 = na.tile.windows <size = [3, 3]> at(%i, %i) sizes(%i, %i)
+      box [4, 4] heads 2 into %t : tensor<4x16xi32> -> tensor<4x16xi32>
+  return
+}
+
+// -----
+
 func.func @windows_element(%t: tensor<4x16xi64>, %i: index) {
   // expected-error @+1 {{'na.tile.windows' op 'init' is 'tensor<4x16xi64>', expected elements of type i32}}
   %0 = na.tile.windows <size = [3, 3]> at(%i, %i) sizes(%i, %i)

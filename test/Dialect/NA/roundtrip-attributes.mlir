@@ -35,5 +35,7 @@ func.func private @schedules() attributes {
   // CHECK-SAME: d = #na.schedule<target = "sm_80", query_tile = [64], key_tile = [32], stages = 2, warps = 4, value_tile = 192>
   d = #na.schedule<value_tile = 192, warps = 4, stages = 2, key_tile = [32], query_tile = [64], target = "sm_80">,
   // CHECK-SAME: e = #na.schedule<target = "sm_80", query_tile = [8, 8], key_tile = [4, 4]>
-  e = #na.schedule<target = "sm_80", query_tile = [8, 8], key_tile = [4, 4], warps = 0, value_tile = 0>
+  e = #na.schedule<target = "sm_80", query_tile = [8, 8], key_tile = [4, 4], warps = 0, value_tile = 0, heads_per_tile = 1>,
+  // CHECK-SAME: f = #na.schedule<target = "sm_80", query_tile = [8], key_tile = [16], warps = 4, heads_per_tile = 8>
+  f = #na.schedule<heads_per_tile = 8, target = "sm_80", query_tile = [8], key_tile = [16], warps = 4>
 }

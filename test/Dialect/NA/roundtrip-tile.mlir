@@ -52,6 +52,9 @@ func.func @windows(%t: tensor<4x64xi32>, %m: memref<4x64xi32>, %i: index) {
   // CHECK: na.tile.windows <size = [7, 7]> at(%{{.+}}, %{{.+}}) sizes(%{{.+}}, %{{.+}}) box [8, 8] into %{{.+}} : memref<4x64xi32>{{$}}
   na.tile.windows <size = [7, 7]> at(%i, %i) sizes(%i, %i) box [8, 8]
       into %m : memref<4x64xi32>
+  // CHECK: na.tile.windows <size = [7, 7]> at(%{{.+}}, %{{.+}}) sizes(%{{.+}}, %{{.+}}) box [2, 4] heads 8 into %{{.+}} : memref<4x64xi32>{{$}}
+  na.tile.windows <size = [7, 7]> at(%i, %i) sizes(%i, %i) box [2, 4] heads 8
+      into %m : memref<4x64xi32>
   // CHECK: na.tile.windows inverse <size = [7, 7]> at(%{{.+}}, %{{.+}}) sizes(%{{.+}}, %{{.+}}) box [8, 8] into %{{.+}} : memref<4x64xi32>{{$}}
   na.tile.windows inverse <size = [7, 7]> at(%i, %i) sizes(%i, %i) box [8, 8]
       into %m : memref<4x64xi32>

@@ -55,6 +55,36 @@ func.func @mask(%o: memref<1x16x1x16xf32>, %x: index, %y: index, %inside: i1) {
 
 // -----
 
+// Four heads of a query are rows behind each other, with one window.
+// CHECK-LABEL: func @heads
+// CHECK:         gpu.launch
+// CHECK:           %[[R:.*]] = nagpu.map() {
+// CHECK:             %[[ROW:.*]] = nagpu.index 0
+// CHECK:             %[[QUERY:.*]] = arith.divui %[[ROW]], %c4_i32 : i32
+// CHECK-DAG:         arith.remui %[[QUERY]], %c2_i32 : i32
+// CHECK-DAG:         arith.divui %[[QUERY]], %c2_i32 : i32
+// CHECK:           nagpu.mask
+func.func @heads(%o: memref<1x16x1x16xf32>, %x: index, %y: index) {
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  gpu.launch blocks(%b, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c32, %sy = %c1, %sz = %c1) {
+    %f0 = arith.constant 0.0 : f32
+    %r0 = tensor.empty() : tensor<4x16xi32>
+    %r = na.tile.windows <size = [3, 5]> at(%b, %x) sizes(%c32, %y) box [2, 2] heads 4 into %r0
+      : tensor<4x16xi32> -> tensor<4x16xi32>
+    %s0 = tensor.empty() : tensor<16x16xf32>
+    %s = linalg.fill ins(%f0 : f32) outs(%s0 : tensor<16x16xf32>) -> tensor<16x16xf32>
+    %m = na.tile.mask %s ranges(%r : tensor<4x16xi32>) at(%x, %y) box [4, 4] axes [0, 1]
+      : tensor<16x16xf32> -> tensor<16x16xf32>
+    na.tile.store %m into %o[%b, %b] at(%b) box [16] dilation [1] : tensor<16x16xf32>, memref<1x16x1x16xf32>
+    gpu.terminator
+  }
+  return
+}
+
+// -----
+
 // Entries outside of the table are not read: pairs that would need them are
 // masked.
 // CHECK-LABEL: func @bias

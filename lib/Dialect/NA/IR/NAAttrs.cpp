@@ -178,7 +178,7 @@ bool WindowAttr::isIdentity() const {
 Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
   std::string target;
   SmallVector<int64_t> queryTile, keyTile, warpgroupTile;
-  int64_t stages = 0, warps = 0, valueTile = 0;
+  int64_t stages = 0, warps = 0, valueTile = 0, headsPerTile = 1;
   SMLoc loc = parser.getCurrentLocation();
   if (parseStruct(parser, [&](StringRef name, SMLoc nameLoc) -> ParseResult {
         if (name == "target")
@@ -195,16 +195,19 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
           return parser.parseInteger(warps);
         if (name == "value_tile")
           return parser.parseInteger(valueTile);
+        if (name == "heads_per_tile")
+          return parser.parseInteger(headsPerTile);
         return parser.emitError(nameLoc)
                << "unknown entry '" << name
                << "' of a schedule; expected target, query_tile, key_tile, "
-                  "warpgroup_tile, stages, warps or value_tile";
+                  "warpgroup_tile, stages, warps, value_tile or "
+                  "heads_per_tile";
       }))
     return {};
   return parser.getChecked<ScheduleAttr>(
       loc, parser.getContext(), StringRef(target), ArrayRef<int64_t>(queryTile),
       ArrayRef<int64_t>(keyTile), ArrayRef<int64_t>(warpgroupTile), stages,
-      warps, valueTile);
+      warps, valueTile, headsPerTile);
 }
 
 void ScheduleAttr::print(AsmPrinter &printer) const {
@@ -224,14 +227,18 @@ void ScheduleAttr::print(AsmPrinter &printer) const {
     printer << ", warps = " << getWarps();
   if (getValueTile())
     printer << ", value_tile = " << getValueTile();
+  if (getHeadsPerTile() != 1)
+    printer << ", heads_per_tile = " << getHeadsPerTile();
   printer << '>';
 }
 
-LogicalResult
-ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                     StringRef target, ArrayRef<int64_t> queryTile,
-                     ArrayRef<int64_t> keyTile, ArrayRef<int64_t> warpgroupTile,
-                     int64_t stages, int64_t warps, int64_t valueTile) {
+LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   StringRef target,
+                                   ArrayRef<int64_t> queryTile,
+                                   ArrayRef<int64_t> keyTile,
+                                   ArrayRef<int64_t> warpgroupTile,
+                                   int64_t stages, int64_t warps,
+                                   int64_t valueTile, int64_t headsPerTile) {
   if (queryTile.empty() || queryTile.size() > 3)
     return emitError() << "schedule 'query_tile' has " << queryTile.size()
                        << " entries, expected 1 to 3";
@@ -283,14 +290,25 @@ ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (warps < 0 || warps > 32)
     return emitError() << "schedule 'warps' = " << warps
                        << ", expected 0 to 32";
+  constexpr int64_t maxHeads = 64;
+  if (headsPerTile < 1 || headsPerTile > maxHeads)
+    return emitError() << "schedule 'heads_per_tile' = " << headsPerTile
+                       << ", expected 1 to " << maxHeads;
+  // With the heads, boxes of tokens have one dimension more; the TMA knows
+  // five, of which channels and batches take two.
+  if (headsPerTile != 1 && queryTile.size() > 2)
+    return emitError() << "schedule 'heads_per_tile' = " << headsPerTile
+                       << " with " << queryTile.size()
+                       << " axes, expected at most 2";
   // The operation knows which of the two they divide.
-  int64_t queries = llvm::product_of(queryTile);
+  int64_t queries = llvm::product_of(queryTile) * headsPerTile;
   int64_t keys = llvm::product_of(keyTile);
   if (warps != 0 && queries % warps != 0 && keys % warps != 0)
     return emitError() << "schedule 'warps' = " << warps
                        << " divides neither the " << queries
-                       << " queries of 'query_tile' nor the " << keys
-                       << " keys of 'key_tile'";
+                       << " queries of 'query_tile'"
+                       << (headsPerTile != 1 ? " and 'heads_per_tile'" : "")
+                       << " nor the " << keys << " keys of 'key_tile'";
   if (valueTile < 0 || valueTile > maxTile)
     return emitError() << "schedule 'value_tile' = " << valueTile
                        << ", expected 0 to " << maxTile;

@@ -168,6 +168,12 @@ LogicalResult TileWindowsOp::verify() {
   if (!shaped(getInit()).getElementType().isSignlessInteger(32))
     return emitOpError() << "'init' is " << getInit().getType()
                          << ", expected elements of type i32";
+  int64_t heads = getHeads();
+  if (heads < 1)
+    return emitOpError() << "'heads' is " << heads << ", expected at least 1";
+  if (llvm::MulOverflow(lanes, heads, lanes))
+    return emitOpError() << "'box' and 'heads' have more lanes than 64 bits "
+                            "can count";
   return verifyTileShape(op, "init", shaped(getInit()), {2 * rank, lanes});
 }
 

@@ -270,14 +270,44 @@ LogicalResult mlir::na::detail::verifySchedule(Operation *op,
     return op->emitOpError()
            << "'schedule' is for " << schedule.getQueryTile().size()
            << " axes, expected " << rank;
+  if (schedule.getHeadsPerTile() != 1 && !isa<AttentionOp>(op))
+    return op->emitOpError()
+           << "'schedule' has 'heads_per_tile' = " << schedule.getHeadsPerTile()
+           << ", expected 1: only na.attention has tiles of several heads";
   bool hasKeyRows = isa<AttentionDKVOp>(op);
-  int64_t rows = llvm::product_of(hasKeyRows ? schedule.getKeyTile()
-                                             : schedule.getQueryTile());
+  int64_t rows = hasKeyRows ? llvm::product_of(schedule.getKeyTile())
+                            : llvm::product_of(schedule.getQueryTile()) *
+                                  schedule.getHeadsPerTile();
   if (schedule.getWarps() != 0 && rows % schedule.getWarps() != 0)
     return op->emitOpError()
            << "schedule 'warps' = " << schedule.getWarps()
            << " does not divide the " << rows
            << (hasKeyRows ? " keys of 'key_tile'" : " queries of 'query_tile'");
+  return success();
+}
+
+/// Checks that the query heads of a tile are there, and share all that they
+/// read but the queries.
+static LogicalResult verifyHeadsPerTile(const AttentionOperands &operands) {
+  ScheduleAttr schedule = operands.schedule;
+  if (!schedule || schedule.getHeadsPerTile() == 1)
+    return success();
+  int64_t dim = operands.window.getRank() + 1;
+  int64_t heads = operands.query.type.getDimSize(dim);
+  int64_t keyHeads = operands.key.type.getDimSize(dim);
+  InFlightDiagnostic diag = operands.op->emitOpError()
+                            << "'schedule' has 'heads_per_tile' = "
+                            << schedule.getHeadsPerTile() << ", expected ";
+  if (operands.bias)
+    return diag << "1: each query head has a bias of its own";
+  bool isStatic =
+      !ShapedType::isDynamic(heads) && !ShapedType::isDynamic(keyHeads);
+  int64_t group = isStatic && keyHeads != 0 ? heads / keyHeads : 0;
+  if (isStatic && group % schedule.getHeadsPerTile() != 0)
+    return diag << "a divisor of " << group << ", the query heads (" << heads
+                << ") that read one of the " << keyHeads << " key heads";
+  // Dynamic heads are left to the naive lowering.
+  diag.abandon();
   return success();
 }
 
@@ -330,7 +360,8 @@ mlir::na::detail::verifyAttention(const AttentionOperands &operands) {
       failed(verifyChannels(op, channels)) ||
       failed(verifyWindowFits(op, operands.window, channels)) ||
       failed(verifyScale(op, operands.scale)) ||
-      failed(verifySchedule(op, operands.schedule, rank)))
+      failed(verifySchedule(op, operands.schedule, rank)) ||
+      failed(verifyHeadsPerTile(operands)))
     return failure();
   if (operands.bias && failed(verifyBias(op, {"bias", shaped(operands.bias)},
                                          query, operands.window)))

@@ -77,18 +77,33 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
     if (!warpgroupTile.empty() && (queryTile.empty() || keyTile.empty()))
       return op->emitOpError("na-select-schedule: 'warpgroup-tile' needs "
                              "'query-tile' and 'key-tile'");
+    if (headsPerTile < 0 || (headsPerTile > 1 && !isa<AttentionOp>(op)))
+      return op->emitOpError("na-select-schedule: 'heads-per-tile' is ")
+             << int64_t(headsPerTile)
+             << (isa<AttentionOp>(op) ? ", expected at least 0"
+                                      : ", expected 0 or 1: only na.attention "
+                                        "has tiles of several heads");
+    if (headsPerTile > 1 && !chip && (queryTile.empty() || keyTile.empty()))
+      return op->emitOpError("na-select-schedule: 'heads-per-tile' needs "
+                             "'query-tile' and 'key-tile' for a CPU");
     ::na::schedule::RankingOptions options;
     options.target = target;
+    options.headsPerTile = headsPerTile;
     Schedule &fixed = options.fixed;
+    fixed.headsPerTile = std::max<int64_t>(headsPerTile, 1);
     fixed.queryTile.assign(queryTile.begin(), queryTile.end());
     fixed.keyTile.assign(keyTile.begin(), keyTile.end());
     // The model is for tiles that a schedule can hold.
     if (!getSchedule(op, fill(fixed, rank, 1),
                      [&] { return op->emitOpError(); }))
       return failure();
-    bool byModel = fixed.queryTile.empty() && fixed.keyTile.empty();
+    bool byModel =
+        fixed.queryTile.empty() && fixed.keyTile.empty() && headsPerTile == 0;
     if (byModel && !workload.isGradient() && selectTuned(op, workload))
       return success();
+    if (!chip && headsPerTile > 1)
+      return attach(op, fill(fixed, rank, 1),
+                    "no prediction for tiles of several heads");
     if (!warpgroupTile.empty() && chip && workload.fused)
       return selectByHand(op, workload, fixed);
     std::vector<::na::schedule::Candidate> ranked =
@@ -213,7 +228,7 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
         ArrayRef<int64_t>(schedule.queryTile),
         ArrayRef<int64_t>(schedule.keyTile),
         ArrayRef<int64_t>(schedule.warpgroupTile), schedule.stages,
-        schedule.warps, schedule.valueTile);
+        schedule.warps, schedule.valueTile, schedule.headsPerTile);
   }
 
   LogicalResult checkTile(Operation *op, StringRef name, ArrayRef<int64_t> tile,

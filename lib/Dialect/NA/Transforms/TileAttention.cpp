@@ -23,7 +23,9 @@ public:
       : op(op),
         program(TileGrid(op.getWindow(), op.getSchedule()->getQueryTile(),
                          op.getSchedule()->getKeyTile(),
-                         cast<TypedValue<MemRefType>>(op.getQuery())),
+                         cast<TypedValue<MemRefType>>(op.getQuery()),
+                         TileGrid::Rows::Queries,
+                         op.getSchedule()->getHeadsPerTile()),
                 *op.getSchedule()),
         rows(program.getRows()),
         form(*op.getSchedule(), op.getAccumulatorType(), *op.getScaleValue(),
@@ -37,7 +39,7 @@ public:
 private:
   void buildBody(ImplicitLocOpBuilder &b, const TileProgram::Point &at);
   SoftmaxState buildAdditionalKeys(ImplicitLocOpBuilder &b, const GridPoint &at,
-                                   Value keyHead, Value query,
+                                   Value keyHead, Value queries,
                                    SoftmaxState state);
   void buildResults(ImplicitLocOpBuilder &b, const GridPoint &at,
                     const SoftmaxState &state);
@@ -53,6 +55,8 @@ private:
   TileForm form;
   int64_t valueDim, valueTile;
   TileSoftmax softmax;
+  /// Row views of the operands.
+  Value query, output, lse;
 };
 
 } // namespace
@@ -60,6 +64,11 @@ private:
 void AttentionTiler::run(RewriterBase &rewriter) {
   if (form.isGPU() && isEmpty(op.getOutput()))
     return rewriter.eraseOp(op);
+  ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+  query = buildRowView(b, rows, op.getQuery());
+  output = buildRowView(b, rows, op.getOutput());
+  if (op.getLse())
+    lse = buildRowView(b, rows, op.getLse());
   program.build(rewriter, op.getLoc(), getHeads(op.getQuery()),
                 {valueDim, valueTile},
                 [&](ImplicitLocOpBuilder &b, const TileProgram::Point &at) {
@@ -72,8 +81,8 @@ void AttentionTiler::buildBody(ImplicitLocOpBuilder &b,
                                const TileProgram::Point &at) {
   Value keyHead =
       buildKeyHead(b, at.head, getHeads(op.getQuery()), getHeads(op.getKey()));
-  Value query = buildScaledRowTile(b, form, rows, op.getQuery(), at.batch,
-                                   at.head, at.axes);
+  Value queries =
+      buildScaledRowTile(b, form, rows, query, at.batch, at.head, at.axes);
   Value ranges = program.buildRanges(b, at);
   Value allValues = buildChunk(b, at, op.getValue()), additionalValues;
   if (op.getAdditionalValue() && at.warpgroup)
@@ -90,7 +99,7 @@ void AttentionTiler::buildBody(ImplicitLocOpBuilder &b,
                            at.axes, tile);
         };
         Value scores = buildScores(
-            b, form, load(op.getKey(), op.getAdditionalKey()), query);
+            b, form, load(op.getKey(), op.getAdditionalKey()), queries);
         scores = buildFinished(b, form, rows, scores, ranges, tile,
                                op.getBias() ? TileFunction(addBias)
                                             : TileFunction());
@@ -102,14 +111,14 @@ void AttentionTiler::buildBody(ImplicitLocOpBuilder &b,
       /*rounds=*/1, op.getAdditionalKey());
   SoftmaxState state = SoftmaxState::get(final);
   if (op.getAdditionalKey() && !at.warpgroup)
-    state = buildAdditionalKeys(b, at, keyHead, query, state);
+    state = buildAdditionalKeys(b, at, keyHead, queries, state);
   buildResults(b, at, state);
 }
 
 /// Goes on with the additional keys, which every query sees.
 SoftmaxState AttentionTiler::buildAdditionalKeys(ImplicitLocOpBuilder &b,
                                                  const GridPoint &at,
-                                                 Value keyHead, Value query,
+                                                 Value keyHead, Value queries,
                                                  SoftmaxState state) {
   Value values = buildChunk(b, at, op.getAdditionalValue());
   return SoftmaxState::get(buildAdditionalLoop(
@@ -118,7 +127,7 @@ SoftmaxState AttentionTiler::buildAdditionalKeys(ImplicitLocOpBuilder &b,
       [&](ImplicitLocOpBuilder &b, ValueRange state, TileFunction load,
           TileFunction mask) {
         Value key = load(b, op.getAdditionalKey());
-        Value scores = mask(b, buildScores(b, form, key, query));
+        Value scores = mask(b, buildScores(b, form, key, queries));
         return softmax
             .buildStep(b, scores, load(b, values), SoftmaxState::get(state))
             .getValues();
@@ -131,10 +140,10 @@ void AttentionTiler::buildResults(ImplicitLocOpBuilder &b, const GridPoint &at,
   auto store = [&](Value tile, Value dest) {
     buildRowStore(b, form, rows, tile, dest, at.batch, at.head, at.axes);
   };
-  store(softmax.buildOutput(b, state), buildChunk(b, at, op.getOutput()));
+  store(softmax.buildOutput(b, state), buildChunk(b, at, output));
   // Every chunk of channels stores the same.
-  if (op.getLse())
-    store(softmax.buildLse(b, state), op.getLse());
+  if (lse)
+    store(softmax.buildLse(b, state), lse);
 }
 
 void mlir::na::tileAttention(AttentionOp op, RewriterBase &rewriter) {

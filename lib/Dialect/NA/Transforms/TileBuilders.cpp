@@ -65,12 +65,55 @@ Value mlir::na::buildScaled(ImplicitLocOpBuilder &b, Value tile,
       })[0];
 }
 
+Value mlir::na::buildRowView(ImplicitLocOpBuilder &b, const TileGrid &grid,
+                             Value rows) {
+  if (grid.getHeadsPerTile() == 1)
+    return rows;
+  auto type = cast<MemRefType>(rows.getType());
+  int64_t headDim = grid.getRank() + 1;
+  SmallVector<ReassociationIndices> dims;
+  SmallVector<OpFoldResult> sizes = memref::getMixedSizes(b, b.getLoc(), rows);
+  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+    dims.push_back({dim + (dim > headDim)});
+    if (dim == headDim)
+      dims.back().push_back(dim + 1);
+  }
+  sizes.insert(sizes.begin() + headDim + 1, b.getIndexAttr(1));
+  SmallVector<int64_t> shape(type.getShape());
+  shape.insert(shape.begin() + headDim + 1, 1);
+  return memref::ExpandShapeOp::create(b, shape, rows, dims, sizes);
+}
+
+namespace {
+/// Where the rows of a tile are in a row view.
+struct RowBox {
+  Value head;
+  SmallVector<Value> at;
+  SmallVector<int64_t> box, dilation;
+};
+} // namespace
+
+/// The tile of the rows at `axes`, of `head` and those behind it.
+static RowBox getRowBox(ImplicitLocOpBuilder &b, const TileGrid &grid,
+                        Value head, ArrayRef<AxisTile> axes) {
+  RowBox rows{head, getValues(b, b.getLoc(), axes, &AxisTile::rowAt),
+              SmallVector<int64_t>(grid.getRowTile()),
+              SmallVector<int64_t>(grid.getWindow().getDilation())};
+  if (grid.getHeadsPerTile() == 1)
+    return rows;
+  rows.at.push_back(head);
+  rows.box.push_back(grid.getHeadsPerTile());
+  rows.dilation.push_back(1);
+  rows.head = arith::ConstantIndexOp::create(b, 0);
+  return rows;
+}
+
 Value mlir::na::buildRowTile(ImplicitLocOpBuilder &b, const TileForm &form,
                              const TileGrid &grid, Value source, Value batch,
                              Value head, ArrayRef<AxisTile> axes) {
-  return buildTileLoad(b, form.getOperandType(source), source, batch, head,
-                       getValues(b, b.getLoc(), axes, &AxisTile::rowAt),
-                       grid.getRowTile(), grid.getWindow().getDilation(),
+  RowBox rows = getRowBox(b, grid, head, axes);
+  return buildTileLoad(b, form.getOperandType(source), source, batch, rows.head,
+                       rows.at, rows.box, rows.dilation,
                        /*transposed=*/form.isColumnMajor());
 }
 
@@ -141,7 +184,7 @@ Value mlir::na::buildRanges(ImplicitLocOpBuilder &b, const TileGrid &grid,
              b, init.getType(), grid.getWindow(),
              getValues(b, b.getLoc(), axes, &AxisTile::rowPos),
              getValues(b, b.getLoc(), axes, &AxisTile::size), init,
-             grid.getRowTile(), grid.isInverse())
+             grid.getRowTile(), grid.isInverse(), grid.getHeadsPerTile())
       .getResult();
 }
 
@@ -178,9 +221,9 @@ void mlir::na::buildRowStore(ImplicitLocOpBuilder &b, const TileForm &form,
                              const TileGrid &grid, Value tile, Value dest,
                              Value batch, Value head, ArrayRef<AxisTile> axes) {
   bool hasChannels = cast<RankedTensorType>(tile.getType()).getRank() == 2;
-  TileStoreOp::create(b, tile, dest, batch, head,
-                      getValues(b, b.getLoc(), axes, &AxisTile::rowAt),
-                      grid.getRowTile(), grid.getWindow().getDilation(),
+  RowBox rows = getRowBox(b, grid, head, axes);
+  TileStoreOp::create(b, tile, dest, batch, rows.head, rows.at, rows.box,
+                      rows.dilation,
                       /*transposed=*/hasChannels && form.isColumnMajor());
 }
 

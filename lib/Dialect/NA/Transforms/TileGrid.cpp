@@ -41,7 +41,9 @@ bool mlir::na::hasNarrowPositions(WindowAttr window, MemRefType tokens) {
   return true;
 }
 
-int64_t TileGrid::getNumRows() const { return llvm::product_of(rowTile); }
+int64_t TileGrid::getNumRows() const {
+  return llvm::product_of(rowTile) * headsPerTile;
+}
 
 int64_t TileGrid::getNumColumns() const { return llvm::product_of(columnTile); }
 
@@ -127,8 +129,9 @@ scf::ForallOp TileGrid::buildGrid(
     return IndexValue(b, loc, memref::getMixedSize(b, loc, tokens, dim),
                       /*nonNegative=*/true);
   };
-  SmallVector<OpFoldResult> extents = {sizeOf(builder, 0).getFoldResult(),
-                                       builder.getIndexAttr(heads)};
+  SmallVector<OpFoldResult> extents = {
+      sizeOf(builder, 0).getFoldResult(),
+      builder.getIndexAttr(heads / headsPerTile)};
   bool chunked = values.tile < values.channels;
   if (chunked)
     extents.push_back(
@@ -146,7 +149,8 @@ scf::ForallOp TileGrid::buildGrid(
   builder.setInsertionPoint(forall.getTerminator());
   SmallVector<Value> ids = forall.getInductionVars();
   ValueRange tiles = ValueRange(ids).take_back(getRank());
-  GridPoint point{ids[0], ids[1], Value(), {}};
+  IndexValue head(builder, loc, ids[1], /*nonNegative=*/true);
+  GridPoint point{ids[0], (head * headsPerTile).getValue(), Value(), {}};
   if (chunked) {
     IndexValue chunk(builder, loc, ids[2], /*nonNegative=*/true);
     point.channel = minV(chunk * values.tile,

@@ -142,6 +142,13 @@ static Workload makeFusedWorkload(OpTy op, Value rows) {
   if constexpr (!std::is_same_v<OpTy, AttentionDKVOp>)
     addAdditionalKeys(op.getAdditionalKey(), workload);
   workload.hasBoxes = canReadBoxes(op);
+  // A bias is of one head; gradients have no tiles of several.
+  if (std::is_same_v<OpTy, AttentionOp> && !workload.hasBias &&
+      workload.heads != ::na::schedule::dynamicLength &&
+      workload.kvHeads != ::na::schedule::dynamicLength &&
+      workload.kvHeads != 0)
+    workload.headGroup =
+        std::max<int64_t>(workload.heads / workload.kvHeads, 1);
   return workload;
 }
 

@@ -121,8 +121,12 @@ void LayoutAssigner::assumeAlignments() {
     if (!memref)
       return;
     int64_t alignment = getRowAlignment(cast<MemRefType>(memref.getType()));
-    while (auto view = memref.getDefiningOp<ViewLikeOpInterface>())
+    // A view that the host takes is an argument of the kernel itself.
+    while (auto view = memref.getDefiningOp<ViewLikeOpInterface>()) {
+      if (!launch->isProperAncestor(view))
+        break;
       memref = view.getViewSource();
+    }
     auto [it, inserted] = alignments.try_emplace(memref, alignment);
     if (!inserted)
       it->second = std::max(it->second, alignment);

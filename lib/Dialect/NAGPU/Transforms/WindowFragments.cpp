@@ -62,8 +62,11 @@ LogicalResult LayoutAssigner::convertWindows(mlir::na::TileWindowsOp op) {
   SmallVector<Value> bounds = buildMap(
       b, {}, types, {},
       [&](ImplicitLocOpBuilder &b, ValueRange) -> SmallVector<Value> {
-        SmallVector<Value> digits =
-            buildDigits(b, IndexOp::create(b, 0), op.getBox());
+        Value query = IndexOp::create(b, 0);
+        // Rows of several heads are neighbours where they are of one query.
+        if (int64_t heads = op.getHeads(); heads != 1)
+          query = arith::DivUIOp::create(b, query, constant(b, heads));
+        SmallVector<Value> digits = buildDigits(b, query, op.getBox());
         SmallVector<Value> bounds;
         for (int64_t axis = 0; axis < op.getWindow().getRank(); ++axis) {
           IndexValue size(b, b.getLoc(), sizes[axis], /*nonNegative=*/true);

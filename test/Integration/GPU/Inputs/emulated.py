@@ -30,7 +30,7 @@ class Case:
     def __init__(self, name, shape, window, query_tile, key_tile, warps,
                  dtype="bf16", stages=2, heads=1, key_heads=None, channels=16,
                  values=None, batch=1, tf32=False, bias=False, extra=0,
-                 scale=None, op="attention", **axes):
+                 scale=None, op="attention", tile_heads=1, **axes):
         self.name, self.shape, self.window = name, shape, window
         self.query_tile, self.key_tile, self.warps = query_tile, key_tile, warps
         self.dtype, self.stages, self.heads = dtype, stages, heads
@@ -38,6 +38,8 @@ class Case:
         self.channels, self.values = channels, values or channels
         self.batch, self.tf32, self.bias, self.extra = batch, tf32, bias, extra
         self.scale, self.op, self.axes = scale, op, axes
+        # Query heads that share a tile.
+        self.tile_heads = tile_heads
 
 
 CASES = [
@@ -57,6 +59,18 @@ CASES = [
     Case("three axes, dilated", (4, 9, 8), (2, 3, 4), (1, 4, 4), (1, 4, 4), 1,
          dilation=[2, 2, 1], causal=[True, False, False]),
     Case("bias", (12, 13), (5, 7), (4, 4), (2, 8), 1, heads=2, bias=True),
+    Case("tiles of four heads", (41,), (9,), (8,), (16,), 2, heads=8,
+         key_heads=2, tile_heads=4, batch=2, channels=32),
+    Case("tiles of two of six heads, causal, f16", (37,), (12,), (8,), (16,), 1,
+         heads=6, key_heads=1, tile_heads=2, causal=[True], dtype="f16"),
+    Case("tiles of three heads, odd channels", (33,), (7,), (16,), (16,), 3,
+         heads=6, key_heads=2, tile_heads=3, channels=13, values=20, extra=5,
+         dilation=[3]),
+    Case("tiles of heads in two axes, strided and causal", (9, 11), (5, 7),
+         (2, 4), (2, 8), 2, heads=8, key_heads=2, tile_heads=4, channels=24,
+         stride=[2, 1], causal=[False, True], dilation=[1, 1]),
+    Case("tiles of heads, tf32", (30,), (11,), (8,), (16,), 1, dtype="f32",
+         tf32=True, heads=4, key_heads=2, tile_heads=2),
     Case("additional keys", (20,), (7,), (16,), (16,), 1, extra=21, heads=2),
     Case("a negative scale", (20,), (7,), (16,), (16,), 1, scale=-1.5),
     Case("f32", (30,), (11,), (32,), (16,), 2, dtype="f32", channels=12),
@@ -146,7 +160,8 @@ def lower(case, arguments):
         + [f"{key} = {str(value).lower()}" for key, value in case.axes.items()])
     schedule = (f'#na.schedule<target = "sm_90", query_tile = '
                 f"{list(case.query_tile)}, key_tile = {list(case.key_tile)}, "
-                f"stages = {case.stages}, warps = {case.warps}>")
+                f"stages = {case.stages}, warps = {case.warps}, "
+                f"heads_per_tile = {case.tile_heads}>")
     attributes = f"schedule = {schedule}"
     if case.scale is not None:
         attributes += f", scale = {case.scale:e} : f64"

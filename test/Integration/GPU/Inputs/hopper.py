@@ -43,7 +43,7 @@ class Case:
     def __init__(self, name, shape, window, query_tile, warpgroup_tile,
                  key_tile, dtype="bf16", stages=2, heads=1, key_heads=None,
                  channels=128, values=None, batch=1, scale=None, blocks=None,
-                 bias=None, extra=0, op="attention", **axes):
+                 bias=None, extra=0, op="attention", tile_heads=1, **axes):
         self.name, self.shape, self.window = name, shape, window
         self.query_tile, self.key_tile = query_tile, key_tile
         self.warpgroup_tile, self.stages = warpgroup_tile, stages
@@ -51,7 +51,8 @@ class Case:
         self.key_heads, self.channels = key_heads or heads, channels
         self.values = values or channels
         self.scale, self.blocks, self.axes = scale, blocks, axes
-        self.op = op
+        # How many query heads share a tile.
+        self.op, self.tile_heads = op, tile_heads
         # The type of the bias, and how many additional keys there are.
         self.bias, self.extra = bias, extra
 
@@ -82,6 +83,20 @@ CASES = [
     Case("176 keys in two axes", (30, 34), (22, 20), (8, 16), (8, 8), (22, 8),
          blocks=8, heads=3),
     Case("a negative scale", (70,), (33,), (64,), (64,), (48,), scale=-0.5),
+    Case("tiles of eight heads, causal", (300,), (128,), (16,), (8,), (144,),
+         heads=16, key_heads=2, tile_heads=8, batch=2, channels=64,
+         causal=[True]),
+    Case("tiles of four of eight heads, f16", (150,), (33,), (32,), (16,), (48,),
+         heads=8, key_heads=1, tile_heads=4, dtype="f16", channels=48,
+         values=112),
+    Case("tiles of heads in two axes, additional keys", (13, 30), (5, 9),
+         (8, 12), (8, 4), (6, 8), heads=4, key_heads=2, tile_heads=2, extra=49,
+         batch=2, causal=[False, True], channels=32, stride=[2, 1]),
+    Case("tiles of heads, dilated in two axes", (15, 30), (3, 9), (4, 8), (4, 4),
+         (5, 16), dilation=[5, 2], heads=8, key_heads=2, tile_heads=4,
+         channels=64, stages=3),
+    Case("tiles of 64 heads", (11,), (7,), (2,), (1,), (16,), heads=64,
+         key_heads=1, tile_heads=64, channels=16, scale=-0.5),
     Case("no scale at all", (150,), (33,), (128,), (64,), (48,), scale=0),
     Case("a bias", (150,), (40,), (128,), (64,), (64,), bias="f32", heads=2,
          channels=64),
@@ -171,7 +186,8 @@ def lower(case, arguments):
         '#na.schedule<target = "sm_90a", '
         f"query_tile = {list(case.query_tile)}, "
         f"key_tile = {list(case.key_tile)}, "
-        f"warpgroup_tile = {list(case.warpgroup_tile)}, stages = {case.stages}>")
+        f"warpgroup_tile = {list(case.warpgroup_tile)}, "
+        f"stages = {case.stages}, heads_per_tile = {case.tile_heads}>")
     attributes = f"schedule = {schedule}"
     if case.scale is not None:
         attributes += f", scale = {case.scale:e} : f64"
@@ -304,7 +320,11 @@ def random_tile(random, rank, size):
 def random_case(seed):
     random = np.random.default_rng(seed)
     rank = int(random.integers(1, 4))
-    warpgroup = random_tile(random, rank, 64)
+    has_bias = random.random() < 0.25
+    tile_heads = 1
+    if rank < 3 and not has_bias and random.random() < 0.4:
+        tile_heads = 2 ** int(random.integers(1, 5))
+    warpgroup = random_tile(random, rank, 64 // tile_heads)
     query = list(warpgroup)
     query[random.integers(rank)] *= int(random.integers(1, 4))
     key = random_tile(random, rank, 16 * int(random.integers(1, 12)))
@@ -323,10 +343,10 @@ def random_case(seed):
     values = (16 * int(random.integers(1, 17)) if random.random() < 0.5
               else channels)
     # Wide products leave no registers for a third warpgroup.
-    if np.prod(query) > 128 and max(values, np.prod(key)) > 192:
+    if np.prod(query) * tile_heads > 128 and max(values, np.prod(key)) > 192:
         query = list(warpgroup)
     # The tiles must fit into shared memory.
-    bytes_left = 220 * 1024 - 2 * channels * int(np.prod(query))
+    bytes_left = 220 * 1024 - 2 * channels * tile_heads * int(np.prod(query))
     most = bytes_left // (2 * (channels + values) * int(np.prod(key)))
     while most < 1:
         key = random_tile(random, rank, int(np.prod(key)) - 16)
@@ -336,11 +356,11 @@ def random_case(seed):
     return Case(
         f"random {seed}", shape, window, query, warpgroup, key,
         dtype=dtype, scale=scales[random.integers(len(scales))],
-        bias=str(random.choice(["f32", dtype])) if random.random() < 0.25
-        else None,
+        bias=str(random.choice(["f32", dtype])) if has_bias else None,
         extra=int(random.integers(1, 200)) if random.random() < 0.3 else 0,
         stages=min(int(random.integers(1, 4)), most),
-        key_heads=key_heads, heads=key_heads * int(random.integers(1, 3)),
+        key_heads=key_heads, tile_heads=tile_heads,
+        heads=key_heads * tile_heads * int(random.integers(1, 3)),
         channels=channels, values=values, blocks=12,
         batch=int(random.integers(1, 3)),
         stride=[int(random.integers(1, w + 1)) if random.random() < 0.5 else 1

@@ -14,6 +14,10 @@ class Kernel(CTA):
     def _memref_assume_alignment(self, op, args, active):
         return args[0]
 
+    def _memref_expand_shape(self, op, args, active):
+        shape = re.search(r"memref<((?:\d+x)+)", op.result_types[0])[1]
+        return dict(args[0], shape=tuple(map(int, shape.split("x")[:-1])))
+
     def _gpu_launch(self, op, args, active):
         grid, threads = int(args[0][0]), int(args[3][0])
         assert threads == self.T, "the test says how many threads there are"

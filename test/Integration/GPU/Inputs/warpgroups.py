@@ -62,6 +62,13 @@ class Global:
         self.values = np.array(values, np.float32)
         self.writes = np.zeros(self.values.shape, np.uint8)
 
+    def reshaped(self, shape):
+        """The same memory."""
+        view = Global(self.name, 0, self.kind)
+        view.values = self.values.reshape(shape)
+        view.writes = self.writes.reshape(shape)
+        return view
+
 
 class Map:
     """A tensor map: heads and channels are one dimension, to which the residues
@@ -663,6 +670,9 @@ class Host(Block):
 
     def _memref_assume_alignment(self, agent, op, args, env):
         return args[0] if op.results else None
+
+    def _memref_expand_shape(self, agent, op, args, env):
+        return args[0].reshaped(tile_type(op.result_types[0])[0])
 
     def _memref_dim(self, agent, op, args, env):
         return args[0].values.shape[args[1]]

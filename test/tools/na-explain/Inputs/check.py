@@ -24,7 +24,9 @@ for operation in operations:
     assert len(candidates) == count, len(candidates)
     assert operation["selected"] == candidates[0]["schedule"]
     seconds = [c["prediction"]["seconds"] for c in candidates]
-    assert seconds == sorted(seconds), seconds
+    # Near ties go to what runs better than its prediction says.
+    assert seconds[0] < 1.06 * min(seconds), seconds
+    assert seconds[1:] == sorted(seconds[1:]), seconds
     for candidate in candidates:
         prediction = candidate["prediction"]
         assert len(prediction["axes"]) == len(operation["problem"]["shape"])

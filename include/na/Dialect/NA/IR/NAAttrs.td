@@ -93,10 +93,15 @@ def NA_ScheduleAttr : AttrDef<NA_Dialect, "Schedule"> {
     | `stages` | depth of the key/value pipeline (GPU; 0: chosen by the pass) |
     | `warps` | warps of a thread block, each of which owns as many queries, or keys of `na.attention_dkv` (GPU; 0: chosen by the pass) |
     | `value_tile` | channels of the values that one iteration of the grid works on (GPU; 0: all, up to 256) |
+    | `heads_per_tile` | query heads that share a tile: its rows are so many for each of its tokens (default 1) |
 
     Limits: tiles of at most 65536 tokens; `warpgroup_tile` divides
     `query_tile`; `stages` at most 64; `warps` at most 32 and a divisor of the
-    number of queries, of `na.attention_dkv` of the keys; `value_tile` at most 65536.
+    number of rows of the query tile, of `na.attention_dkv` of the keys;
+    `value_tile` at most 65536.
+    `heads_per_tile` divides the query heads that read one key head, and is at
+    most 64; tiles of several heads are for `na.attention` of one or two axes
+    and without a bias.
 
     Example:
 
@@ -104,6 +109,8 @@ def NA_ScheduleAttr : AttrDef<NA_Dialect, "Schedule"> {
     #na.schedule<target = "cpu", query_tile = [8, 8], key_tile = [14, 14]>
     #na.schedule<target = "sm_90", query_tile = [8, 16], key_tile = [8, 8],
                  stages = 2, warps = 4>
+    #na.schedule<target = "sm_90a", query_tile = [16], key_tile = [144],
+                 warpgroup_tile = [8], stages = 2, heads_per_tile = 8>
     ```
   }];
   let parameters = (ins
@@ -111,7 +118,8 @@ def NA_ScheduleAttr : AttrDef<NA_Dialect, "Schedule"> {
     ArrayRefParameter<"int64_t", "query tile per axis">:$queryTile,
     ArrayRefParameter<"int64_t", "key tile per axis">:$keyTile,
     ArrayRefParameter<"int64_t", "warpgroup tile per axis">:$warpgroupTile,
-    "int64_t":$stages, "int64_t":$warps, "int64_t":$valueTile);
+    "int64_t":$stages, "int64_t":$warps, "int64_t":$valueTile,
+    "int64_t":$headsPerTile);
   let builders = [
     AttrBuilder<(ins "::llvm::StringRef":$target,
                      "::llvm::ArrayRef<int64_t>":$queryTile,
@@ -119,9 +127,10 @@ def NA_ScheduleAttr : AttrDef<NA_Dialect, "Schedule"> {
                      CArg<"::llvm::ArrayRef<int64_t>", "{}">:$warpgroupTile,
                      CArg<"int64_t", "0">:$stages,
                      CArg<"int64_t", "0">:$warps,
-                     CArg<"int64_t", "0">:$valueTile), [{
+                     CArg<"int64_t", "0">:$valueTile,
+                     CArg<"int64_t", "1">:$headsPerTile), [{
       return $_get($_ctxt, target, queryTile, keyTile, warpgroupTile, stages,
-                   warps, valueTile);
+                   warps, valueTile, headsPerTile);
     }]>
   ];
   let skipDefaultBuilders = 1;

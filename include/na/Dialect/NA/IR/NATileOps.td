@@ -110,6 +110,9 @@ def NA_TileWindowsOp : NA_TileOp<"windows",
     With `inverse`, lanes are keys, and their ranges are those of the queries
     that see them, which are not all of one length.
 
+    With `heads`, each query of the box is so many lanes, one behind the other:
+    those of the query heads that share a tile.
+
     Example:
 
     ```mlir
@@ -117,14 +120,18 @@ def NA_TileWindowsOp : NA_TileOp<"windows",
            box [8, 8] into %init : tensor<4x64xi32> -> tensor<4x64xi32>
     %s = na.tile.windows inverse <size = [7, 7]> at(%kx, %ky) sizes(%sx, %sy)
            box [4, 4] into %init1 : tensor<4x16xi32> -> tensor<4x16xi32>
+    %g = na.tile.windows <size = [128], causal = [true]> at(%px) sizes(%sx)
+           box [8] heads 8 into %init2 : tensor<2x64xi32> -> tensor<2x64xi32>
     ```
   }];
   let arguments = (ins
     NA_WindowAttr:$window, Variadic<Index>:$at, Variadic<Index>:$sizes,
-    NA_AnyShaped:$init, DenseI64ArrayAttr:$box, UnitAttr:$inverse);
+    NA_AnyShaped:$init, DenseI64ArrayAttr:$box, UnitAttr:$inverse,
+    DefaultValuedOptionalAttr<I64Attr, "1">:$heads);
   let results = (outs Optional<AnyRankedTensor>:$result);
   let assemblyFormat = [{
-    (`inverse` $inverse^)? $window `at` `(` $at `)` `sizes` `(` $sizes `)` `box` $box `into` $init
+    (`inverse` $inverse^)? $window `at` `(` $at `)` `sizes` `(` $sizes `)` `box` $box
+    (`heads` $heads^)? `into` $init
     attr-dict `:` type($init) (`->` type($result)^)?
   }];
 }

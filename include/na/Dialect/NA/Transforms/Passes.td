@@ -17,8 +17,9 @@ def NASelectSchedule : Pass<"na-select-schedule"> {
     `na.attention_dkv`, `na.qk` and `na.av` that has none: the first one of the
     ranking of `na/Schedule/Ranking.h`, whose models count what tiles execute on
     the target. `query-tile` and `key-tile` override it, with `warpgroup-tile`
-    beside them for `na.attention` and its gradients. For a GPU the model also
-    chooses warps, stages and, where it pays, a tile of the values' channels.
+    beside them for `na.attention` and its gradients, and so does
+    `heads-per-tile`. For a GPU the model also chooses warps, stages and, where
+    it pays, a tile of the values' channels, or query heads that share a tile.
     With `explain`, each choice is reported as a remark with its predicted work
     and waste; the tool `na-explain` prints the whole ranking.
 
@@ -64,7 +65,8 @@ def NASelectSchedule : Pass<"na-select-schedule"> {
     Errors: an unknown target; a tile with another number of axes than the
     window of an operation, or outside the limits of `#na.schedule`;
     `warpgroup-tile` without the other tiles, or not a divisor of the tile that it
-    is a part of; a tuning file that cannot be read or is none.
+    is a part of; `heads-per-tile` for another operation than `na.attention`, or
+    that its heads do not allow; a tuning file that cannot be read or is none.
   }];
   let options = [
     Option<"target", "target", "std::string", "\"cpu\"",
@@ -76,6 +78,10 @@ def NASelectSchedule : Pass<"na-select-schedule"> {
     ListOption<"warpgroupTile", "warpgroup-tile", "int64_t",
                "Part of the query tile that a warpgroup of a fused kernel owns, "
                "per axis; needs query-tile and key-tile">,
+    Option<"headsPerTile", "heads-per-tile", "int64_t", "0",
+           "Query heads of a key head that share a tile, instead of the "
+           "model's; 0 means the model's where it chooses the tiles, and 1 "
+           "where they are given">,
     Option<"tuningFile", "tuning-file", "std::string", "\"\"",
            "File of measured schedules, which come before the model's">,
     Option<"explain", "explain", "bool", "false",
@@ -121,6 +127,11 @@ def NATileAndFuse : Pass<"na-tile-and-fuse"> {
 
     Queries of a column tile that do not exist are zeros, gradient and
     statistics too, and add nothing.
+
+    With `heads_per_tile`, a tile has that many rows for each of its queries,
+    one behind the other: those of query heads that read the same keys. Boxes of
+    queries and results then have the heads as a last axis, of views
+    `[B, X.., Hq, 1, D]`, and the grid goes over groups of heads.
 
     With a `warpgroup_tile` an iteration of the grid is that of a CTA, and its
     rows belong to one to three warpgroups, side by side on one axis. They are

@@ -37,8 +37,13 @@ Value buildNumbersLoad(ImplicitLocOpBuilder &b, Value source, Value batch,
                        Value head, ValueRange at, ArrayRef<int64_t> box,
                        ArrayRef<int64_t> dilation);
 
-/// The row tile of `source`, an operand of a product: [D, rows] in the CPU
-/// form, [rows, D] in the GPU form.
+/// `rows`, [B, X.., H, D] or [B, X.., H], as the row tiles of a grid are loaded
+/// from and stored to it. Where these have several heads, heads are a further
+/// axis of boxes: [B, X.., H, 1, D] or [B, X.., H, 1].
+Value buildRowView(ImplicitLocOpBuilder &b, const TileGrid &grid, Value rows);
+
+/// The row tile of `source`, which is a row view and an operand of a product:
+/// [D, rows] in the CPU form, [rows, D] in the GPU form.
 Value buildRowTile(ImplicitLocOpBuilder &b, const TileForm &form,
                    const TileGrid &grid, Value source, Value batch, Value head,
                    ArrayRef<AxisTile> axes);
@@ -88,7 +93,7 @@ Value buildBias(ImplicitLocOpBuilder &b, const TileForm &form,
 Value buildScaled(ImplicitLocOpBuilder &b, Value tile, double factor);
 
 /// Stores the tile of the rows at `axes`, [rows, D] or as `buildRowTile` holds
-/// it, or a tile [rows].
+/// it, or a tile [rows], to a row view.
 void buildRowStore(ImplicitLocOpBuilder &b, const TileForm &form,
                    const TileGrid &grid, Value tile, Value dest, Value batch,
                    Value head, ArrayRef<AxisTile> axes);

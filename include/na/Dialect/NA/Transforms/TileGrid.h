@@ -65,6 +65,7 @@ struct ColumnTile {
 
 /// One iteration of the parallel loop.
 struct GridPoint {
+  /// The head is the first one of the tile, where a tile has several.
   Value batch, head;
   /// First channel of the values; null where the grid is not cut along them.
   Value channel;
@@ -82,12 +83,13 @@ public:
   enum class Rows { Queries, Keys };
 
   /// `tokens` is a memref [B, X.., H, D] that has the batch and the lengths.
-  /// Tiles are boxes of positions, one entry per axis.
+  /// Tiles are boxes of positions, one entry per axis. A tile has a row for
+  /// each of `headsPerTile` heads of a position, one behind the other.
   TileGrid(WindowAttr window, ArrayRef<int64_t> rowTile,
            ArrayRef<int64_t> columnTile, TypedValue<MemRefType> tokens,
-           Rows rows = Rows::Queries)
+           Rows rows = Rows::Queries, int64_t headsPerTile = 1)
       : window(window), rowTile(rowTile), columnTile(columnTile),
-        tokens(tokens), rows(rows) {}
+        tokens(tokens), rows(rows), headsPerTile(headsPerTile) {}
 
   int64_t getRank() const { return window.getRank(); }
   WindowAttr getWindow() const { return window; }
@@ -96,12 +98,13 @@ public:
   TypedValue<MemRefType> getTokens() const { return tokens; }
   Rows getRows() const { return rows; }
   bool isInverse() const { return rows == Rows::Keys; }
+  int64_t getHeadsPerTile() const { return headsPerTile; }
   int64_t getNumRows() const;
   int64_t getNumColumns() const;
 
   /// The grid of a part of this grid's row tile.
   TileGrid getPart(ArrayRef<int64_t> part) const {
-    return TileGrid(window, part, columnTile, tokens, rows);
+    return TileGrid(window, part, columnTile, tokens, rows, headsPerTile);
   }
 
   /// Whether rows of one tile can have different columns on the axis.
@@ -112,7 +115,8 @@ public:
   SmallVector<int64_t> getCutAxes() const;
 
   /// Builds the parallel loop over (batch, head, row tiles) at the insertion
-  /// point of `builder` and calls `body` inside it. Where `values` are more
+  /// point of `builder` and calls `body` inside it; `heads` are the heads of
+  /// the rows. Where `values` are more
   /// than a chunk, their chunks are a dimension after the head; the last one
   /// then ends with the channels and may overlap the one before.
   scf::ForallOp
@@ -152,6 +156,7 @@ private:
   SmallVector<int64_t> rowTile, columnTile;
   TypedValue<MemRefType> tokens;
   Rows rows;
+  int64_t headsPerTile;
 };
 
 /// The number of column tiles of a row tile.
