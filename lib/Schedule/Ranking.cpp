@@ -234,20 +234,6 @@ std::optional<Prediction> predictGradient(const Workload &workload,
   return prediction;
 }
 
-/// Heads per tile that are worth trying. Numbers of rows are powers of two, and
-/// so are these.
-std::vector<int64_t> getHeadsPerTile(const Workload &workload,
-                                     const RankingOptions &options) {
-  bool isFixed =
-      !options.fixed.queryTile.empty() || !options.fixed.keyTile.empty();
-  if (options.headsPerTile || isFixed)
-    return {std::max<int64_t>(options.headsPerTile, 1)};
-  std::vector<int64_t> heads;
-  for (int64_t count = 1; canShareTile(workload, count); count *= 2)
-    heads.push_back(count);
-  return heads;
-}
-
 bool hasRankOf(const Workload &workload, const Schedule &schedule) {
   size_t rank = workload.axes.size();
   auto fits = [&](const std::vector<int64_t> &box) {
@@ -554,16 +540,13 @@ std::vector<Candidate> schedule::rankSchedules(const Workload &workload,
   } else if (const GpuChip *chip = findGpuChip(options.target)) {
     if (workload.isGradient())
       return rankGradient(workload, *chip, options);
-    std::vector<int64_t> heads = getHeadsPerTile(workload, options);
+    int64_t heads = std::max<int64_t>(options.headsPerTile, 1);
     if (options.target == warpgroupChip)
-      for (int64_t count : heads)
-        candidates = merge(std::move(candidates),
-                           rankWarpgroups(workload, *chip, options, count));
+      candidates = rankWarpgroups(workload, *chip, options, heads);
     if (options.fixed.warpgroupTile.empty()) {
       double ofBias = scaleOfBias(workload, *chip, candidates);
-      for (int64_t count : heads)
-        candidates = merge(std::move(candidates),
-                           rankWarps(workload, *chip, options, count, ofBias));
+      candidates = merge(std::move(candidates),
+                         rankWarps(workload, *chip, options, heads, ofBias));
     }
   }
   // A search may select what is not quite the cheapest; only the first of all

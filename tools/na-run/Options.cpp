@@ -200,8 +200,7 @@ struct Flags {
                "for dq, and the key tile, for dk and dv")};
   Text headsPerTile{
       "heads-per-tile", cl::value_desc("n"), cl::cat(compileCategory),
-      cl::desc("Query heads of a key head that share a tile, instead of the "
-               "compiler's choice (with --query-tile: 1)")};
+      cl::desc("Query heads of a key head that share a tile (default: 1)")};
   Text tuningFile{
       "tuning-file", cl::value_desc("file"), cl::cat(compileCategory),
       cl::desc("Schedules that were measured, which come before the compiler's "

@@ -47,8 +47,7 @@ struct CPUPipelineOptions : PassPipelineOptions<CPUPipelineOptions> {
   Option<int64_t> headsPerTile{
       *this, "heads-per-tile",
       llvm::cl::desc("Query heads of a key head that share a tile; 0 (default) "
-                     "means the cost model's where it chooses the tiles, and 1 "
-                     "where they are given"),
+                     "means 1"),
       llvm::cl::init(0)};
   Option<std::string> tuningFile{
       *this, "tuning-file",
@@ -140,8 +139,7 @@ struct GPUPipelineOptions : PassPipelineOptions<GPUPipelineOptions> {
   Option<int64_t> headsPerTile{
       *this, "heads-per-tile",
       llvm::cl::desc("Query heads of a key head that share a tile; 0 (default) "
-                     "means the cost model's where it chooses the tiles, and 1 "
-                     "where they are given"),
+                     "means 1"),
       llvm::cl::init(0)};
   Option<std::string> tuningFile{
       *this, "tuning-file",

@@ -112,8 +112,8 @@ struct RankingOptions {
   size_t count = 1;
   /// Tiles that are not empty, and numbers that are not 0, are kept.
   Schedule fixed;
-  /// Heads per tile; 0 for any where tiles are not given either, and for 1
-  /// where they are.
+  /// Heads per tile. What tiles of several save is not fitted to measurements,
+  /// so the models compare tiles of one number of heads only; 0 means 1.
   int64_t headsPerTile = 0;
 };
 

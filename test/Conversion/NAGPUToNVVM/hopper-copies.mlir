@@ -142,13 +142,13 @@ gpu.func @wide_mailbox(%slot: index, %x: i32) kernel {
   %box = nagpu.mailbox_alloc {offset = 1024 : i64} : !nagpu.mailbox<2x2x5>
   nagpu.roles registers(24, 240) producer {
     %zero = arith.constant 0 : index
-    // CHECK: arith.muli %{{.*}}, %c32_i32
     // CHECK: {{elect.sync _\|leader, 0xffffffff;.*}}@leader st.shared.v4.b32 [$0+0], {$1, $2, $3, $4};
     // CHECK: {{elect.sync _\|leader, 0xffffffff;.*}}@leader st.shared.b32 [$0+16], $1;
     nagpu.mailbox_put %box[%slot, %zero] %x, %x, %x, %x, %x : !nagpu.mailbox<2x2x5>
     nagpu.mbarrier_expect_tx %full[%slot] bytes 16 : !nagpu.barrier<2>
   } consumers(%group in 2) {
     nagpu.mbarrier_wait %full[%slot] parity %x : !nagpu.barrier<2>
+    // CHECK: arith.muli %{{.*}}, %c32_i32
     // CHECK: "ld.shared.v4.b32 {$0, $1, $2, $3}, [$4];"
     // CHECK: "ld.shared.b32 $0, [$1+16];"
     %a:5 = nagpu.mailbox_get %box[%slot, %group] : !nagpu.mailbox<2x2x5>

@@ -289,9 +289,9 @@ Value WarpSpecializer::buildBarrier(int64_t slots, int64_t arrivals) {
                                 arrivals, IntegerAttr());
 }
 
-/// Registers of the product with the most columns.
+/// Registers of the product with the most columns: keys, or channels.
 int64_t WarpSpecializer::countProductRegisters() {
-  int64_t columns = 0;
+  int64_t columns = std::max(keys, values);
   groups.walk([&](WgmmaOp product) {
     columns = std::max(columns, product.getType().getShape().back());
   });

@@ -17,9 +17,9 @@ def NASelectSchedule : Pass<"na-select-schedule"> {
     `na.attention_dkv`, `na.qk` and `na.av` that has none: the first one of the
     ranking of `na/Schedule/Ranking.h`, whose models count what tiles execute on
     the target. `query-tile` and `key-tile` override it, with `warpgroup-tile`
-    beside them for `na.attention` and its gradients, and so does
-    `heads-per-tile`. For a GPU the model also chooses warps, stages and, where
-    it pays, a tile of the values' channels, or query heads that share a tile.
+    beside them for `na.attention` and its gradients. For a GPU the model also
+    chooses warps, stages and, where it pays, a tile of the values' channels.
+    Tiles are of one query head, or of the `heads-per-tile` that are given.
     With `explain`, each choice is reported as a remark with its predicted work
     and waste; the tool `na-explain` prints the whole ranking.
 
@@ -79,9 +79,7 @@ def NASelectSchedule : Pass<"na-select-schedule"> {
                "Part of the query tile that a warpgroup of a fused kernel owns, "
                "per axis; needs query-tile and key-tile">,
     Option<"headsPerTile", "heads-per-tile", "int64_t", "0",
-           "Query heads of a key head that share a tile, instead of the "
-           "model's; 0 means the model's where it chooses the tiles, and 1 "
-           "where they are given">,
+           "Query heads of a key head that share a tile; 0 means 1">,
     Option<"tuningFile", "tuning-file", "std::string", "\"\"",
            "File of measured schedules, which come before the model's">,
     Option<"explain", "explain", "bool", "false",
