@@ -59,6 +59,7 @@ MemRefType getCarrier(Type type) {
 
 bool makesGradients(Operation *op) {
   return isa_and_nonnull<AttentionGradOp, AttentionDQOp, AttentionDKVOp,
+                         AttentionDQKVOp,
                          AttentionDBiasOp, AttentionDAdditionalOp, QKGradOp,
                          AVGradOp, MergeGradOp>(op);
 }

@@ -41,9 +41,19 @@ struct Channels {
 
 Channels getChannels(const GpuProblem &problem) {
   int64_t head = problem.headDim, value = problem.valueDim;
+  if (problem.gradient == Gradient::All)
+    return {head + value, 3 * head + 2 * value};
   if (problem.hasKeyRows())
     return {head + value, 2 * (head + value)};
   return {head, 2 * head + value};
+}
+
+/// Bytes a query of the tiles of f32 that warpgroups add to the gradient of the
+/// queries. Where each has a block of 64 channels, it adds the sums over all
+/// keys of the thread block to its own channels, else those over its own keys.
+int64_t sumBytes(const GpuProblem &problem, const Shape &shape) {
+  bool divides = problem.headDim / ownRows % shape.warpgroups == 0;
+  return 4 * problem.headDim * (divides ? 1 : shape.warpgroups);
 }
 
 int64_t countSharedBytes(const GpuProblem &problem, const Shape &shape) {
@@ -52,9 +62,14 @@ int64_t countSharedBytes(const GpuProblem &problem, const Shape &shape) {
   // LSE and delta of the queries.
   int64_t statistics =
       2 * 4 * (problem.hasKeyRows() ? shape.stages * shape.columns : rows);
-  return problem.operandBytes * channels *
-             (rows + shape.stages * shape.columns) +
-         statistics + bookkeepingBytes;
+  int64_t bytes = problem.operandBytes * channels *
+                      (rows + shape.stages * shape.columns) +
+                  statistics + bookkeepingBytes;
+  // The gradients of scores, and what is added to those of queries.
+  if (problem.gradient == Gradient::All)
+    bytes += shape.columns *
+             (shape.stages * rows * problem.operandBytes + sumBytes(problem, shape));
+  return bytes;
 }
 
 int64_t countRegisters(const GpuProblem &problem, int64_t columns) {
@@ -239,6 +254,9 @@ bool schedule::isForGradientWarpgroups(const GpuProblem &problem) {
                 problem.operandBytes == 2 && fits(problem.headDim) &&
                 fits(problem.valueDim) &&
                 !(problem.hasBias && problem.hasKeyRows());
+  // Blocks of 64 channels of the gradient of the queries are rows of products.
+  if (problem.gradient == Gradient::All)
+    narrow &= problem.headDim % ownRows == 0 && problem.headDim <= 128;
   for (int64_t length : problem.lengths)
     narrow &= length != dynamicLength;
   return narrow && problem.axes.size() <= maxRank;
