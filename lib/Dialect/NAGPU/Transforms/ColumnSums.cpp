@@ -38,6 +38,9 @@ SmallVector<Value> LayoutAssigner::buildOwnTiles(SharedType type,
                                            type.getSwizzle()),
                            IntegerAttr());
   }
+  // In front of the loop: what is in it would come from a producer.
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(warpgroups.getBody());
   Value first = arith::MulIOp::create(
       b, warpgroups.getInductionVar(0),
       arith::ConstantIndexOp::create(b, count).getResult());
@@ -51,9 +54,14 @@ SmallVector<Value> LayoutAssigner::buildOwnTiles(SharedType type,
 }
 
 void LayoutAssigner::buildOwnBarrier() {
-  Value id = arith::AddIOp::create(
-      b, warpgroups.getInductionVar(0),
-      arith::ConstantIndexOp::create(b, 1).getResult());
+  Value id;
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(warpgroups.getBody());
+    id = arith::AddIOp::create(
+        b, warpgroups.getInductionVar(0),
+        arith::ConstantIndexOp::create(b, 1).getResult());
+  }
   NamedBarrierOp::create(b, id, warpgroupWarps * 32);
 }
 
@@ -146,16 +154,24 @@ LogicalResult LayoutAssigner::convertAdd(na::TileAddOp op) {
     StoreTransposedOp::create(b, sum, tile);
   buildPublication();
   int64_t channels = op.getDest().getType().getShape().back();
-  Value channel = arith::MulIOp::create(
-      b, scalar(op.getHead()),
-      arith::ConstantIndexOp::create(b, channels).getResult());
-  for (auto [i, tile] : llvm::enumerate(tiles)) {
+  Value head = scalar(op.getHead());
+  SmallVector<Value> firstChannels;
+  {
+    OpBuilder::InsertionGuard guard(b);
+    if (head.getParentRegion()->isAncestor(warpgroups->getParentRegion()))
+      b.setInsertionPointToStart(warpgroups.getBody());
+    Value channel = arith::MulIOp::create(
+        b, head, arith::ConstantIndexOp::create(b, channels).getResult());
+    for (size_t i = 0; i < tiles.size(); ++i)
+      firstChannels.push_back(arith::AddIOp::create(
+          b, channel,
+          arith::ConstantIndexOp::create(b, int64_t(i) * channelBlock)
+              .getResult()));
+  }
+  for (auto [tile, channel] : llvm::zip_equal(tiles, firstChannels)) {
     SmallVector<Value> at = {scalar(op.getBatch())};
     llvm::append_range(at, scalars(op.getAt()));
-    at.push_back(arith::AddIOp::create(
-        b, channel,
-        arith::ConstantIndexOp::create(b, int64_t(i) * channelBlock)
-            .getResult()));
+    at.push_back(channel);
     TmaAddOp::create(b, tile, map, at, /*condition=*/Value());
   }
   addsTiles = true;

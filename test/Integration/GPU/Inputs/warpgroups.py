@@ -494,7 +494,9 @@ class Block:
     def operand(self, agent, x):
         """The values of a shared tile or fragment that a product reads."""
         if isinstance(x, Tile):
-            x.slot.check_read(agent)
+            # What nobody has written is any number; the result may be dropped.
+            if x.slot.written is not None:
+                x.slot.check_read(agent)
             self.check_fence(x.slot)
             return x.data
         values = self.fragment(x)
