@@ -221,14 +221,17 @@ private:
     Value warp = b.warp(), group = b.group();
     Value panel = b.mul(b.div(warp, 2), type.getPanelBytes());
     Value byte = b.mul(b.bitAnd(group, 3), 4);
-    Value base = b.add(b.add(tile, panel), byte);
-    Value firstChunk = b.add(b.mul(b.bitAnd(warp, 1), 4), b.div(group, 4));
+    Value row = b.mul(b.threadInGroup(), 2);
+    Value chunk = b.bitXor(
+        b.add(b.mul(b.bitAnd(warp, 1), 4), b.div(group, 4)), row);
+    Value base = b.add(b.add(tile, b.add(panel, byte)),
+                       b.add(b.mul(row, pitch), b.mul(chunk, chunkBytes)));
+    // One address stays in a register over a loop; as assembly, because LLVM
+    // would keep those of all elements.
+    base = b.assembly("mov.b32 $0, $1;", base, b.getI32Type()).front();
     for (int64_t e = 0; e < 4; ++e) {
-      Value row = b.add(b.mul(b.threadInGroup(), 2), e % 2);
-      Value chunk = b.bitXor(b.add(firstChunk, 2 * (e / 2)), row);
-      Value address = b.add(
-          base, b.add(b.mul(row, pitch), b.mul(chunk, chunkBytes)));
-      Value pointer = b.sharedPointer(address, 0);
+      Value address = b.bitXor(base, (2 * (e / 2) + e % 2) * chunkBytes);
+      Value pointer = b.sharedPointer(address, (e % 2) * pitch);
       for (int64_t j = 0; j < int64_t(source.size()) / 4; ++j)
         b.store(source[4 * j + e], b.move(pointer, 8 * pitch * j));
     }
