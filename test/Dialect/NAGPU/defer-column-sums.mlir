@@ -64,13 +64,13 @@
 // CHECK:               nagpu.tma_add %{{.*}} if %[[LATER]]
 // Both products of the gradients of the output.
 // CHECK:               %[[DP:.*]] = nagpu.wgmma %{{.*}} transposed :
-// CHECK:               %[[DV:.*]] = nagpu.wgmma
+// CHECK:               %[[DV:.*]] = nagpu.wgmma %{{.*}}
 // CHECK:               nagpu.wgmma_wait pending 1(%[[DP]]
 // CHECK:               arith.subf
 // CHECK:               nagpu.store_transposed %[[DS:.*]] into
 // CHECK:               nagpu.proxy_fence
 // CHECK:               nagpu.mbarrier_arrive %[[FULL]]
-// CHECK:               %[[DK:.*]] = nagpu.wgmma
+// CHECK:               %[[DK:.*]] = nagpu.wgmma %{{.*}}
 // CHECK:               nagpu.wgmma_wait pending 1(%[[DV]]
 // CHECK:               nagpu.wgmma_wait pending 0(%[[DK]]
 // CHECK-NEXT:          nagpu.mbarrier_arrive
