@@ -68,6 +68,9 @@ private:
   Slot choose(Value condition, Slot first, Slot second);
   Value getTile(Value at, Value ofGroup);
   void shareRows();
+  void meet() {
+    NamedBarrierOp::create(b, sums.barrier.getId(), warpgroupWarps * 32);
+  }
   void storeWeights(Value weights, Slot slot);
   Value issue(Slot previous);
   Value wait(Value sum, int64_t pending);
@@ -240,6 +243,9 @@ void SumsDeferrer::shareRows() {
   for (int64_t i = 0; i < groups; ++i)
     MBarrierWaitOp::create(b, rowsWait.getBarrier(), index(i),
                            rowsWait.getParity());
+  // What was added for the item before has been read.
+  TmaStoreWaitOp::create(b, /*pending=*/0);
+  meet();
   rowsWait.erase();
   b.setInsertionPointAfter(rows);
   auto type = cast<SharedType>(sums.products[0].getLhs().getType());
@@ -252,6 +258,9 @@ void SumsDeferrer::shareRows() {
 void SumsDeferrer::storeWeights(Value values, Slot slot) {
   StoreTransposedOp::create(b, values, getTile(slot.index, group));
   ProxyFenceOp::create(b);
+  // Who waits for the weights of this tile may write the sums of it: what was
+  // added last has been read.
+  TmaStoreWaitOp::create(b, /*pending=*/0);
   MBarrierArriveOp::create(b, full, slot.index);
 }
 
@@ -301,10 +310,6 @@ Value SumsDeferrer::clonePrevious(Value value, Slot previous,
 }
 
 void SumsDeferrer::write(Value sum, Slot previous, Value condition) {
-  TmaStoreWaitOp::create(b, /*pending=*/0);
-  Value id = sums.barrier.getId();
-  auto meet = [&] { NamedBarrierOp::create(b, id, warpgroupWarps * 32); };
-  meet();
   auto ring = cast<SharedType>(staging.getType());
   Value tile = SlotOp::create(b, ring.getSlotType(), staging, group);
   StoreTransposedOp::create(b, sum, tile);
@@ -367,7 +372,7 @@ void SumsDeferrer::order(Slot slot, Value later) {
 void SumsDeferrer::skip(Slot slot, Value later) {
   b.setInsertionPointToStart(branch.elseBlock());
   Slot previous = retreat(slot);
-  Value sum = wait(issue(previous), 0);
+  write(wait(issue(previous), 0), choose(later, previous, slot), later);
   FragmentType type = sums.weights.getSource().getType();
   auto wide = FragmentType::get(b.getContext(), type.getShape(),
                                 b.getF32Type(), Role::Accumulator,
@@ -375,7 +380,6 @@ void SumsDeferrer::skip(Slot slot, Value later) {
   Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
   Value zeros = SplatOp::create(b, wide, zero);
   storeWeights(ConvertOp::create(b, type, zeros), slot);
-  write(sum, choose(later, previous, slot), later);
 }
 
 void SumsDeferrer::run() {
