@@ -78,9 +78,11 @@
 // A tile that is left out.
 // CHECK:               nagpu.mbarrier_wait %[[FULL]]
 // CHECK:               nagpu.wgmma_wait pending 0
-// CHECK:               nagpu.tma_add %{{.*}} if %[[LATER]]
 // CHECK:               nagpu.store_transposed %{{.*}} : <64x64xbf16, lhs, 4>
 // CHECK:               nagpu.mbarrier_arrive %[[FULL]]
+// CHECK:               nagpu.tma_add %{{.*}} if %[[LATER]]
+// CHECK-NEXT:          nagpu.tma_store_wait pending 0
+// CHECK-NEXT:          nagpu.named_barrier
 // The last tile, behind which the keys are free.
 // CHECK:           nagpu.mbarrier_wait %[[FULL]]
 // CHECK:           nagpu.tma_add

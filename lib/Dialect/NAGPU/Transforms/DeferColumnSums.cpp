@@ -258,9 +258,6 @@ void SumsDeferrer::shareRows() {
 void SumsDeferrer::storeWeights(Value values, Slot slot) {
   StoreTransposedOp::create(b, values, getTile(slot.index, group));
   ProxyFenceOp::create(b);
-  // Who waits for the weights of this tile may write the sums of it: what was
-  // added last has been read.
-  TmaStoreWaitOp::create(b, /*pending=*/0);
   MBarrierArriveOp::create(b, full, slot.index);
 }
 
@@ -355,6 +352,9 @@ void SumsDeferrer::order(Slot slot, Value later) {
     op->moveBefore(valueGrads.issue.front());
   values.wait.setPending(1);
   b.setInsertionPoint(keyGrads.issue.front());
+  // Who waits for the weights of this tile may write the sums of it: what was
+  // added last has been read.
+  TmaStoreWaitOp::create(b, /*pending=*/0);
   storeWeights(sums.weights.getSource(), slot);
   // Nothing is freed before all has been read.
   valueGrads.wait->moveBefore(keyGrads.wait);
@@ -372,7 +372,7 @@ void SumsDeferrer::order(Slot slot, Value later) {
 void SumsDeferrer::skip(Slot slot, Value later) {
   b.setInsertionPointToStart(branch.elseBlock());
   Slot previous = retreat(slot);
-  write(wait(issue(previous), 0), choose(later, previous, slot), later);
+  Value sum = wait(issue(previous), 0);
   FragmentType type = sums.weights.getSource().getType();
   auto wide = FragmentType::get(b.getContext(), type.getShape(),
                                 b.getF32Type(), Role::Accumulator,
@@ -380,6 +380,10 @@ void SumsDeferrer::skip(Slot slot, Value later) {
   Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
   Value zeros = SplatOp::create(b, wide, zero);
   storeWeights(ConvertOp::create(b, type, zeros), slot);
+  write(sum, choose(later, previous, slot), later);
+  // The others do not wait for this one to be read.
+  TmaStoreWaitOp::create(b, /*pending=*/0);
+  meet();
 }
 
 void SumsDeferrer::run() {
