@@ -222,8 +222,8 @@ private:
     Value panel = b.mul(b.div(warp, 2), type.getPanelBytes());
     Value byte = b.mul(b.bitAnd(group, 3), 4);
     Value row = b.mul(b.threadInGroup(), 2);
-    Value chunk = b.bitXor(
-        b.add(b.mul(b.bitAnd(warp, 1), 4), b.div(group, 4)), row);
+    Value chunk =
+        b.bitXor(b.add(b.mul(b.bitAnd(warp, 1), 4), b.div(group, 4)), row);
     Value base = b.add(b.add(tile, b.add(panel, byte)),
                        b.add(b.mul(row, pitch), b.mul(chunk, chunkBytes)));
     // One address stays in a register over a loop; as assembly, because LLVM
@@ -242,5 +242,6 @@ private:
 
 void nagpu::populateStorePatterns(const TypeConverter &converter,
                                   RewritePatternSet &patterns) {
-  patterns.add<ConvertStore, ConvertPanel, ConvertStoreTransposed>(converter, patterns.getContext());
+  patterns.add<ConvertStore, ConvertPanel, ConvertStoreTransposed>(
+      converter, patterns.getContext());
 }

@@ -356,8 +356,8 @@ struct ConvertTmaStore : OpConversionPattern<TmaStoreOp> {
     writePanels(b, op,
                 "cp.async.bulk.tensor." + std::to_string(op.getAt().size()) +
                     "d.global.shared::cta.bulk_group",
-                op.getSource().getType(), adaptor.getSource(),
-                adaptor.getMap(), adaptor.getAt(), Value());
+                op.getSource().getType(), adaptor.getSource(), adaptor.getMap(),
+                adaptor.getAt(), Value());
     rewriter.eraseOp(op);
     return success();
   }
@@ -374,8 +374,8 @@ struct ConvertTmaAdd : OpConversionPattern<TmaAddOp> {
                 "cp.reduce.async.bulk.tensor." +
                     std::to_string(op.getAt().size()) +
                     "d.global.shared::cta.add.tile.bulk_group",
-                op.getSource().getType(), adaptor.getSource(),
-                adaptor.getMap(), adaptor.getAt(), adaptor.getCondition());
+                op.getSource().getType(), adaptor.getSource(), adaptor.getMap(),
+                adaptor.getAt(), adaptor.getCondition());
     rewriter.eraseOp(op);
     return success();
   }
@@ -493,11 +493,10 @@ void nagpu::castCapturedTensorMaps(Operation *op) {
 
 void nagpu::populateTensorMemoryPatterns(const TypeConverter &converter,
                                          RewritePatternSet &patterns) {
-  patterns.add<ConvertMBarrierInit, ConvertMBarrierArrive,
-               ConvertMBarrierArriveCopies, ConvertMBarrierExpectTx,
-               ConvertMBarrierWait, ConvertAdvance,
-               ConvertPlaced<MailboxAllocOp>, ConvertMailboxPut,
-               ConvertMailboxGet, ConvertTmaLoad, ConvertTmaStore,
-               ConvertTmaAdd, ConvertTmaStoreWait, ConvertProxyFence, ConvertNamedBarrier>(
-      converter, patterns.getContext());
+  patterns.add<
+      ConvertMBarrierInit, ConvertMBarrierArrive, ConvertMBarrierArriveCopies,
+      ConvertMBarrierExpectTx, ConvertMBarrierWait, ConvertAdvance,
+      ConvertPlaced<MailboxAllocOp>, ConvertMailboxPut, ConvertMailboxGet,
+      ConvertTmaLoad, ConvertTmaStore, ConvertTmaAdd, ConvertTmaStoreWait,
+      ConvertProxyFence, ConvertNamedBarrier>(converter, patterns.getContext());
 }

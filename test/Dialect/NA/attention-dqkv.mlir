@@ -18,32 +18,49 @@
 // WARPS-NOT:     na.attention_dqkv
 // WARPS:         na.attention_dq {{.*}}target = "sm_90"
 // WARPS:         na.attention_dkv {{.*}}target = "sm_90"
-func.func @together(%q: tensor<1x56x4x64xbf16>, %s: tensor<1x56x4xf32>)
-    -> (tensor<1x56x4x64xbf16>, tensor<1x56x4x64xbf16>, tensor<1x56x4x64xbf16>) {
+func.func @together(%q: tensor<1x8192x32x128xbf16>, %s: tensor<1x8192x32xf32>)
+    -> (tensor<1x8192x32x128xbf16>, tensor<1x8192x32x128xbf16>, tensor<1x8192x32x128xbf16>) {
   %0:3 = na.attention_dqkv
-      ins(%q, %q, %q, %q : tensor<1x56x4x64xbf16>, tensor<1x56x4x64xbf16>, tensor<1x56x4x64xbf16>, tensor<1x56x4x64xbf16>)
-      stats(%s, %s : tensor<1x56x4xf32>, tensor<1x56x4xf32>)
-      outs(%q, %q, %q : tensor<1x56x4x64xbf16>, tensor<1x56x4x64xbf16>, tensor<1x56x4x64xbf16>)
+      ins(%q, %q, %q, %q : tensor<1x8192x32x128xbf16>, tensor<1x8192x32x128xbf16>, tensor<1x8192x32x128xbf16>, tensor<1x8192x32x128xbf16>)
+      stats(%s, %s : tensor<1x8192x32xf32>, tensor<1x8192x32xf32>)
+      outs(%q, %q, %q : tensor<1x8192x32x128xbf16>, tensor<1x8192x32x128xbf16>, tensor<1x8192x32x128xbf16>)
       window(<size = [7]>)
-      -> tensor<1x56x4x64xbf16>, tensor<1x56x4x64xbf16>, tensor<1x56x4x64xbf16>
-  return %0#0, %0#1, %0#2 : tensor<1x56x4x64xbf16>, tensor<1x56x4x64xbf16>, tensor<1x56x4x64xbf16>
+      -> tensor<1x8192x32x128xbf16>, tensor<1x8192x32x128xbf16>, tensor<1x8192x32x128xbf16>
+  return %0#0, %0#1, %0#2 : tensor<1x8192x32x128xbf16>, tensor<1x8192x32x128xbf16>, tensor<1x8192x32x128xbf16>
 }
 
-// CHECK-LABEL: func @wide
-// 32 channels are no block of 64 rows of a product.
-// HOPPER-LABEL: func @wide
+// CHECK-LABEL: func @narrow
+// There are 64 channels for each of two warpgroups, or no such program.
+// HOPPER-LABEL: func @narrow
 // HOPPER-NOT:     na.attention_dqkv
 // HOPPER:         na.attention_dq
 // HOPPER:         na.attention_dkv
-func.func @wide(%q: tensor<1x56x4x32xbf16>, %s: tensor<1x56x4xf32>)
-    -> (tensor<1x56x4x32xbf16>, tensor<1x56x4x32xbf16>, tensor<1x56x4x32xbf16>) {
+func.func @narrow(%q: tensor<1x8192x32x64xbf16>, %s: tensor<1x8192x32xf32>)
+    -> (tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>) {
   %0:3 = na.attention_dqkv
-      ins(%q, %q, %q, %q : tensor<1x56x4x32xbf16>, tensor<1x56x4x32xbf16>, tensor<1x56x4x32xbf16>, tensor<1x56x4x32xbf16>)
-      stats(%s, %s : tensor<1x56x4xf32>, tensor<1x56x4xf32>)
-      outs(%q, %q, %q : tensor<1x56x4x32xbf16>, tensor<1x56x4x32xbf16>, tensor<1x56x4x32xbf16>)
+      ins(%q, %q, %q, %q : tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>)
+      stats(%s, %s : tensor<1x8192x32xf32>, tensor<1x8192x32xf32>)
+      outs(%q, %q, %q : tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>)
       window(<size = [7]>)
-      -> tensor<1x56x4x32xbf16>, tensor<1x56x4x32xbf16>, tensor<1x56x4x32xbf16>
-  return %0#0, %0#1, %0#2 : tensor<1x56x4x32xbf16>, tensor<1x56x4x32xbf16>, tensor<1x56x4x32xbf16>
+      -> tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>
+  return %0#0, %0#1, %0#2 : tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>
+}
+
+// CHECK-LABEL: func @few
+// Two programs are faster on few tiles.
+// HOPPER-LABEL: func @few
+// HOPPER-NOT:     na.attention_dqkv
+// HOPPER:         na.attention_dq
+// HOPPER:         na.attention_dkv
+func.func @few(%q: tensor<1x1024x4x128xbf16>, %s: tensor<1x1024x4xf32>)
+    -> (tensor<1x1024x4x128xbf16>, tensor<1x1024x4x128xbf16>, tensor<1x1024x4x128xbf16>) {
+  %0:3 = na.attention_dqkv
+      ins(%q, %q, %q, %q : tensor<1x1024x4x128xbf16>, tensor<1x1024x4x128xbf16>, tensor<1x1024x4x128xbf16>, tensor<1x1024x4x128xbf16>)
+      stats(%s, %s : tensor<1x1024x4xf32>, tensor<1x1024x4xf32>)
+      outs(%q, %q, %q : tensor<1x1024x4x128xbf16>, tensor<1x1024x4x128xbf16>, tensor<1x1024x4x128xbf16>)
+      window(<size = [256]>)
+      -> tensor<1x1024x4x128xbf16>, tensor<1x1024x4x128xbf16>, tensor<1x1024x4x128xbf16>
+  return %0#0, %0#1, %0#2 : tensor<1x1024x4x128xbf16>, tensor<1x1024x4x128xbf16>, tensor<1x1024x4x128xbf16>
 }
 
 // DECOMPOSE-LABEL: func @plain
@@ -53,38 +70,38 @@ func.func @wide(%q: tensor<1x56x4x32xbf16>, %s: tensor<1x56x4xf32>)
 // APART-LABEL: func @plain
 // APART:         na.attention_dq
 // APART:         na.attention_dkv
-func.func @plain(%q: tensor<1x56x4x64xbf16>, %s: tensor<1x56x4xf32>)
-    -> (tensor<1x56x4x64xbf16>, tensor<1x56x4x64xbf16>, tensor<1x56x4x64xbf16>) {
+func.func @plain(%q: tensor<1x8192x32x64xbf16>, %s: tensor<1x8192x32xf32>)
+    -> (tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>) {
   %0:3 = na.attention_grad
-      ins(%q, %q, %q, %q, %s, %q : tensor<1x56x4x64xbf16>, tensor<1x56x4x64xbf16>, tensor<1x56x4x64xbf16>, tensor<1x56x4x64xbf16>, tensor<1x56x4xf32>, tensor<1x56x4x64xbf16>)
-      outs(%q, %q, %q : tensor<1x56x4x64xbf16>, tensor<1x56x4x64xbf16>, tensor<1x56x4x64xbf16>)
+      ins(%q, %q, %q, %q, %s, %q : tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>, tensor<1x8192x32xf32>, tensor<1x8192x32x64xbf16>)
+      outs(%q, %q, %q : tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>)
       window(<size = [7]>)
-      -> tensor<1x56x4x64xbf16>, tensor<1x56x4x64xbf16>, tensor<1x56x4x64xbf16>
-  return %0#0, %0#1, %0#2 : tensor<1x56x4x64xbf16>, tensor<1x56x4x64xbf16>, tensor<1x56x4x64xbf16>
+      -> tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>
+  return %0#0, %0#1, %0#2 : tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>
 }
 
 // DECOMPOSE-LABEL: func @deterministic
 // DECOMPOSE:         na.attention_dq ins
 // DECOMPOSE:         na.attention_dkv ins
-func.func @deterministic(%q: tensor<1x56x4x64xbf16>, %s: tensor<1x56x4xf32>)
-    -> (tensor<1x56x4x64xbf16>, tensor<1x56x4x64xbf16>, tensor<1x56x4x64xbf16>) {
+func.func @deterministic(%q: tensor<1x8192x32x64xbf16>, %s: tensor<1x8192x32xf32>)
+    -> (tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>) {
   %0:3 = na.attention_grad
-      ins(%q, %q, %q, %q, %s, %q : tensor<1x56x4x64xbf16>, tensor<1x56x4x64xbf16>, tensor<1x56x4x64xbf16>, tensor<1x56x4x64xbf16>, tensor<1x56x4xf32>, tensor<1x56x4x64xbf16>)
-      outs(%q, %q, %q : tensor<1x56x4x64xbf16>, tensor<1x56x4x64xbf16>, tensor<1x56x4x64xbf16>)
+      ins(%q, %q, %q, %q, %s, %q : tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>, tensor<1x8192x32xf32>, tensor<1x8192x32x64xbf16>)
+      outs(%q, %q, %q : tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>)
       window(<size = [7]>) {deterministic}
-      -> tensor<1x56x4x64xbf16>, tensor<1x56x4x64xbf16>, tensor<1x56x4x64xbf16>
-  return %0#0, %0#1, %0#2 : tensor<1x56x4x64xbf16>, tensor<1x56x4x64xbf16>, tensor<1x56x4x64xbf16>
+      -> tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>
+  return %0#0, %0#1, %0#2 : tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>
 }
 
 // DECOMPOSE-LABEL: func @dilated
 // DECOMPOSE:         na.attention_dq ins
 // DECOMPOSE:         na.attention_dkv ins
-func.func @dilated(%q: tensor<1x56x4x64xbf16>, %s: tensor<1x56x4xf32>)
-    -> (tensor<1x56x4x64xbf16>, tensor<1x56x4x64xbf16>, tensor<1x56x4x64xbf16>) {
+func.func @dilated(%q: tensor<1x8192x32x64xbf16>, %s: tensor<1x8192x32xf32>)
+    -> (tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>) {
   %0:3 = na.attention_grad
-      ins(%q, %q, %q, %q, %s, %q : tensor<1x56x4x64xbf16>, tensor<1x56x4x64xbf16>, tensor<1x56x4x64xbf16>, tensor<1x56x4x64xbf16>, tensor<1x56x4xf32>, tensor<1x56x4x64xbf16>)
-      outs(%q, %q, %q : tensor<1x56x4x64xbf16>, tensor<1x56x4x64xbf16>, tensor<1x56x4x64xbf16>)
+      ins(%q, %q, %q, %q, %s, %q : tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>, tensor<1x8192x32xf32>, tensor<1x8192x32x64xbf16>)
+      outs(%q, %q, %q : tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>)
       window(<size = [7], dilation = [2]>)
-      -> tensor<1x56x4x64xbf16>, tensor<1x56x4x64xbf16>, tensor<1x56x4x64xbf16>
-  return %0#0, %0#1, %0#2 : tensor<1x56x4x64xbf16>, tensor<1x56x4x64xbf16>, tensor<1x56x4x64xbf16>
+      -> tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>
+  return %0#0, %0#1, %0#2 : tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>
 }

@@ -241,8 +241,8 @@ LogicalResult AttentionDQKVOp::verify() {
   if (failed(verifyAttention(operands)) ||
       failed(verifyGradient(op, {"query_grad", shaped(getQueryGrad())},
                             operands.query)) ||
-      failed(verifyGradient(op, {"key_grad", shaped(getKeyGrad())},
-                            operands.key)))
+      failed(
+          verifyGradient(op, {"key_grad", shaped(getKeyGrad())}, operands.key)))
     return failure();
   return verifyGradient(op, {"value_grad", shaped(getValueGrad())},
                         operands.value);

@@ -104,17 +104,18 @@ static SmallVector<Value> decomposeUnfused(RewriterBase &rewriter,
 }
 
 /// One operation for each gradient, or with `together` one for those of
-/// queries, keys and values. Returns what replaces the results of the operation.
+/// queries, keys and values. Returns what replaces the results of the
+/// operation.
 static SmallVector<Value> decompose(RewriterBase &rewriter, AttentionGradOp op,
                                     bool together) {
   ImplicitLocOpBuilder b(op.getLoc(), rewriter);
   Value delta = buildDelta(b, op);
   if (together)
-    return AttentionDQKVOp::create(
-               b, op.getQuery(), op.getKey(), op.getValue(),
-               op.getOutputGrad(), op.getLse(), delta, op.getQueryGrad(),
-               op.getKeyGrad(), op.getValueGrad(), op.getWindow(),
-               op.getScaleAttr(), op.getScheduleAttr())
+    return AttentionDQKVOp::create(b, op.getQuery(), op.getKey(), op.getValue(),
+                                   op.getOutputGrad(), op.getLse(), delta,
+                                   op.getQueryGrad(), op.getKeyGrad(),
+                                   op.getValueGrad(), op.getWindow(),
+                                   op.getScaleAttr(), op.getScheduleAttr())
         ->getResults();
   auto dq = AttentionDQOp::create(
       b, op.getQuery(), op.getKey(), op.getValue(), op.getOutputGrad(),
@@ -155,9 +156,9 @@ struct DecomposeAttentionGrad
     IRRewriter rewriter(&getContext());
     for (AttentionGradOp op : ops) {
       op = liftToTensors(rewriter, op);
-      rewriter.replaceOp(op, isUnfused(op) ? decomposeUnfused(rewriter, op)
-                                           : decompose(rewriter, op,
-                                                       isTogether(op)));
+      rewriter.replaceOp(op, isUnfused(op)
+                                 ? decomposeUnfused(rewriter, op)
+                                 : decompose(rewriter, op, isTogether(op)));
     }
   }
 

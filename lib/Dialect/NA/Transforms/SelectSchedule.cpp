@@ -85,7 +85,8 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
                       ranked.front().prediction.text);
     }
     if (auto schedule = op.getSchedule();
-        schedule && ::na::schedule::predictSchedule(workload, unwrap(*schedule)))
+        schedule &&
+        ::na::schedule::predictSchedule(workload, unwrap(*schedule)))
       return success();
     if (byHand)
       op.removeScheduleAttr();

@@ -42,9 +42,8 @@ static LogicalResult checkTileable(OpTy op) {
   if (op.getSchedule()->isForGPU() &&
       !op.getSchedule()->getWarpgroupTile().empty())
     return checkWarpgroups(op, *op.getSchedule(),
-                           hasKeyRows<OpTy>
-                               ? TileGrid::Rows::Keys
-                               : TileGrid::Rows::Queries);
+                           hasKeyRows<OpTy> ? TileGrid::Rows::Keys
+                                            : TileGrid::Rows::Queries);
   return success();
 }
 

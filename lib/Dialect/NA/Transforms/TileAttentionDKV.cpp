@@ -169,8 +169,8 @@ AttentionDKVTiler::Sums AttentionDKVTiler::buildStep(
       return sums;
     }
     // Both products take it in one rounding.
-    Value narrow = buildCast(
-        b, logitGrad, cast<FloatType>(getElementTypeOrSelf(tiles.key)));
+    Value narrow = buildCast(b, logitGrad,
+                             cast<FloatType>(getElementTypeOrSelf(tiles.key)));
     sums.key = buildWeightedSums(b, form, narrow, columns.query, sums.key);
     addQueries(b, buildColumnSums(b, form, narrow, tiles.key));
     return sums;

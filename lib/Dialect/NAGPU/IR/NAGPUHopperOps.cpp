@@ -326,9 +326,9 @@ LogicalResult PanelOp::verify() {
   SharedType tile = getTile().getType(), result = getResult().getType();
   if (failed(verifyPanels(*this, "tile", tile)))
     return failure();
-  auto expected = SharedType::get(getContext(),
-                                  {tile.getRows(), tile.getPanelColumns()},
-                                  tile.getElementType(), tile.getSwizzle());
+  auto expected =
+      SharedType::get(getContext(), {tile.getRows(), tile.getPanelColumns()},
+                      tile.getElementType(), tile.getSwizzle());
   if (result != expected)
     return emitOpError() << "'result' is " << result << ", expected "
                          << expected;

@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // The gradient of a loop's columns in a kernel whose accumulators are of rows:
-// weights that a warpgroup has computed in registers are stored to shared memory,
-// because the product sums over their rows, and its result goes through shared
-// memory to the TMA, which adds it. Every step is where the tile is used, between
-// barriers of the warpgroup.
+// weights that a warpgroup has computed in registers are stored to shared
+// memory, because the product sums over their rows, and its result goes through
+// shared memory to the TMA, which adds it. Every step is where the tile is
+// used, between barriers of the warpgroup.
 //
 //===----------------------------------------------------------------------===//
 
@@ -58,9 +58,9 @@ void LayoutAssigner::buildOwnBarrier() {
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(warpgroups.getBody());
-    id = arith::AddIOp::create(
-        b, warpgroups.getInductionVar(0),
-        arith::ConstantIndexOp::create(b, 1).getResult());
+    id =
+        arith::AddIOp::create(b, warpgroups.getInductionVar(0),
+                              arith::ConstantIndexOp::create(b, 1).getResult());
   }
   NamedBarrierOp::create(b, id, warpgroupWarps * 32);
 }
@@ -77,8 +77,9 @@ LogicalResult LayoutAssigner::convertColumnSums(linalg::ContractOp op) {
   auto emitError = [&] { return op.emitError("nagpu-assign-layouts: "); };
   if (!warpgroups || !rows || !weights || !splat ||
       !matchPattern(splat.getValue(), m_AnyZeroFloat()))
-    return emitError() << "a product over rows, expected one of a warpgroup, of "
-                          "a loaded tile and computed weights, from zero on";
+    return emitError()
+           << "a product over rows, expected one of a warpgroup, of "
+              "a loaded tile and computed weights, from zero on";
   auto rowsType = cast<SharedType>(rows.getType());
   auto weightsType = cast<FragmentType>(weights.getType());
   int64_t channels = rowsType.getColumns(), columns = weightsType.getColumns();
@@ -99,9 +100,8 @@ LogicalResult LayoutAssigner::convertColumnSums(linalg::ContractOp op) {
   buildPublication();
   auto blockType = SharedType::get(
       b.getContext(), {warpgroupRows, channelBlock}, element, Swizzle::Tma128);
-  auto resultType =
-      FragmentType::get(b.getContext(), {channelBlock, columns},
-                        b.getF32Type(), Role::Accumulator, warps);
+  auto resultType = FragmentType::get(b.getContext(), {channelBlock, columns},
+                                      b.getF32Type(), Role::Accumulator, warps);
   SmallVector<Value> blocks;
   for (int64_t i = 0; i < channels / channelBlock; ++i) {
     Value index = arith::ConstantIndexOp::create(b, i);
@@ -130,8 +130,7 @@ LogicalResult LayoutAssigner::convertAdd(na::TileAddOp op) {
       return op.emitError("nagpu-assign-layouts: 'dilation'[")
              << axis << "] is " << dilation << ", expected 1";
   auto sums = cast<FragmentType>(it->second.front().getType());
-  auto type = SharedType::get(b.getContext(),
-                              {sums.getColumns(), channelBlock},
+  auto type = SharedType::get(b.getContext(), {sums.getColumns(), channelBlock},
                               b.getF32Type(), Swizzle::Tma128);
   Value map;
   {
@@ -140,11 +139,11 @@ LogicalResult LayoutAssigner::convertAdd(na::TileAddOp op) {
     SmallVector<int64_t> box = {1};
     llvm::append_range(box, op.getBox());
     box.push_back(type.getPanelColumns());
-    map = TensorMapOp::create(
-        b,
-        TensorMapType::get(b.getContext(), box, b.getF32Type(),
-                           type.getSwizzle()),
-        scalar(op.getDest()), DenseI64ArrayAttr());
+    map = TensorMapOp::create(b,
+                              TensorMapType::get(b.getContext(), box,
+                                                 b.getF32Type(),
+                                                 type.getSwizzle()),
+                              scalar(op.getDest()), DenseI64ArrayAttr());
   }
   SmallVector<Value> tiles = buildOwnTiles(type, it->second.size());
   // What was added last has been read.

@@ -187,8 +187,9 @@ bool SumsDeferrer::match() {
   loop = block->getParentOp()->getParentOfType<scf::ForOp>();
   if (!branch)
     loop = dyn_cast<scf::ForOp>(block->getParentOp());
-  if (!loop || (branch && (branch->getBlock() != loop.getBody() ||
-                           !branch.elseBlock())) ||
+  if (!loop ||
+      (branch &&
+       (branch->getBlock() != loop.getBody() || !branch.elseBlock())) ||
       loop.getNumRegionIterArgs() < 2)
     return false;
   auto advance = loop.getYieldedValues().back().getDefiningOp<AdvanceOp>();
@@ -212,8 +213,8 @@ bool SumsDeferrer::match() {
 //===----------------------------------------------------------------------===//
 
 Slot SumsDeferrer::retreat(Slot slot) {
-  Value wraps = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, slot.index,
-                                      index(0));
+  Value wraps =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, slot.index, index(0));
   Value before = arith::SubIOp::create(b, slot.index, index(1));
   Value flip = arith::ExtUIOp::create(b, b.getI32Type(), wraps);
   return {arith::SelectOp::create(b, wraps, index(stages - 1), before),
@@ -280,8 +281,8 @@ Value SumsDeferrer::wait(Value sum, int64_t pending) {
       .getResult(0);
 }
 
-/// A value of the iteration, as it was in that of `previous`: what changes comes
-/// from the mailbox.
+/// A value of the iteration, as it was in that of `previous`: what changes
+/// comes from the mailbox.
 Value SumsDeferrer::clonePrevious(Value value, Slot previous,
                                   IRMapping &mapping) {
   Operation *op = value.getDefiningOp();
@@ -290,13 +291,14 @@ Value SumsDeferrer::clonePrevious(Value value, Slot previous,
   if (Value known = mapping.lookupOrNull(value))
     return known;
   if (auto get = dyn_cast<MailboxGetOp>(op)) {
-    Value turn = arith::IndexCastOp::create(b, b.getIndexType(),
-                                            previous.parity);
+    Value turn =
+        arith::IndexCastOp::create(b, b.getIndexType(), previous.parity);
     Value at = arith::AddIOp::create(
         b, previous.index,
         arith::MulIOp::create(b, turn, index(stages)).getResult());
-    auto words = MailboxGetOp::create(b, SmallVector<Type>(get.getResultTypes()),
-                                      get.getBox(), at, get.getReader());
+    auto words =
+        MailboxGetOp::create(b, SmallVector<Type>(get.getResultTypes()),
+                             get.getBox(), at, get.getReader());
     mapping.map(get.getResults(), words.getResults());
   } else {
     for (Value operand : op->getOperands())
@@ -374,9 +376,8 @@ void SumsDeferrer::skip(Slot slot, Value later) {
   Slot previous = retreat(slot);
   Value sum = wait(issue(previous), 0);
   FragmentType type = sums.weights.getSource().getType();
-  auto wide = FragmentType::get(b.getContext(), type.getShape(),
-                                b.getF32Type(), Role::Accumulator,
-                                type.getWarps());
+  auto wide = FragmentType::get(b.getContext(), type.getShape(), b.getF32Type(),
+                                Role::Accumulator, type.getWarps());
   Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
   Value zeros = SplatOp::create(b, wide, zero);
   storeWeights(ConvertOp::create(b, type, zeros), slot);
@@ -407,8 +408,8 @@ void SumsDeferrer::run() {
   Slot slot{args[0], args[1]};
   b.setInsertionPointToStart(loop.getBody());
   Value later =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::ne,
-                            loop.getInductionVar(), loop.getLowerBound());
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ne, loop.getInductionVar(),
+                            loop.getLowerBound());
   order(slot, later);
   if (branch)
     skip(slot, later);
@@ -417,8 +418,7 @@ void SumsDeferrer::run() {
   auto results = loop.getResults().take_back(2);
   Slot last = retreat({results[0], results[1]});
   Value any = arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
-                                    loop.getLowerBound(),
-                                    loop.getUpperBound());
+                                    loop.getLowerBound(), loop.getUpperBound());
   write(wait(issue(last), 0), last, any);
   if (rowsFree) {
     for (int64_t i = 0; i < groups; ++i)
