@@ -170,19 +170,17 @@ CASES = [
          (1, 8, 8), (2, 8, 8), op="dkv", channels=32, scale=-0.5, stages=3),
     Case("dqkv", (200,), (77,), (64,), (64,), (128,), heads=2, batch=2,
          op="dqkv"),
-    Case("dqkv, one warpgroup", (100,), (31,), (32,), (64,), (64,), channels=64,
+    Case("dqkv, a tile and one more", (129,), (129,), (64,), (64,), (128,),
          op="dqkv"),
-    Case("dqkv, a tile and one more", (129,), (129,), (80,), (64,), (128,),
-         op="dqkv", channels=64),
     Case("dqkv, grouped heads, causal, f16", (300,), (120,), (48,), (64,),
          (128,), heads=6, key_heads=2, dtype="f16", causal=[True], op="dqkv",
-         channels=64, values=96),
+         values=96),
     Case("dqkv in two axes", (20, 37), (7, 12), (6, 8), (8, 8), (8, 16), heads=2,
          stride=[2, 1], causal=[False, True], op="dqkv"),
     Case("dqkv, a last warpgroup without keys", (9, 17), (9, 9), (4, 8), (8, 8),
          (8, 16), batch=2, op="dqkv"),
     Case("dqkv in three axes, three stages", (5, 9, 9), (3, 4, 5), (1, 4, 8),
-         (1, 8, 8), (2, 8, 8), op="dqkv", channels=64, scale=-0.5, stages=3),
+         (1, 8, 8), (2, 8, 8), op="dqkv", scale=-0.5, stages=3),
 ]
 
 # Inputs, statistics and outputs of each operation.
