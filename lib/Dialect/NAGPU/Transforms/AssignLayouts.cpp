@@ -542,7 +542,7 @@ LogicalResult LayoutAssigner::convertContract(linalg::ContractOp op) {
   for (unsigned dim = 0; dim < 3; ++dim)
     if (AffineExpr d = b.getAffineDimExpr(dim); d != m && d != n)
       k = d;
-  if (is(maps[0], k, m) && is(maps[1], k, n))
+  if (warpgroups && is(maps[0], k, m) && is(maps[1], k, n))
     return convertColumnSums(op);
   bool transposed = is(maps[1], n, k);
   Value left = op.getInputs()[0], right = op.getInputs()[1];
