@@ -59,8 +59,9 @@ MemRefType getCarrier(Type type) {
 
 bool makesGradients(Operation *op) {
   return isa_and_nonnull<AttentionGradOp, AttentionDQOp, AttentionDKVOp,
-                         AttentionDBiasOp, AttentionDAdditionalOp, QKGradOp,
-                         AVGradOp, MergeGradOp>(op);
+                         AttentionDQKVOp, AttentionDBiasOp,
+                         AttentionDAdditionalOp, QKGradOp, AVGradOp,
+                         MergeGradOp>(op);
 }
 
 /// Whether `value` is only written, as a destination of na operations, and

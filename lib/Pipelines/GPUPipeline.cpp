@@ -59,6 +59,7 @@ static void addTiledKernels(OpPassManager &pm,
     pm.addPass(createCSEPass());
     pm.addPass(nagpu::createNAGPUPersistentGrid());
     pm.addPass(nagpu::createNAGPUOverlapProducts());
+    pm.addPass(nagpu::createNAGPUDeferColumnSums());
     pm.addPass(nagpu::createNAGPUOverlapGradients());
     if (options.arriveByLanes)
       pm.addPass(nagpu::createNAGPUArriveByLanes());
@@ -90,6 +91,8 @@ void mlir::na::buildGPUKernelsPipeline(OpPassManager &pm,
   pm.addPass(createCanonicalizerPass());
   NADecomposeAttentionGradOptions gradients;
   gradients.unfused = options.mode != LoweringMode::Fused;
+  gradients.together =
+      options.mode == LoweringMode::Fused && options.chip == "sm_90a";
   if (options.mode == LoweringMode::Naive)
     gradients.weightsLimit = options.naiveWeightsLimit;
   pm.addPass(createNADecomposeAttentionGrad(gradients));

@@ -213,6 +213,9 @@ std::optional<Prediction> predictGradient(const Workload &workload,
                                           const GpuChip &chip,
                                           const Schedule &schedule) {
   if (schedule.warpgroupTile.empty()) {
+    // There is no such program without warpgroups.
+    if (workload.gradient == Gradient::All)
+      return std::nullopt;
     auto cost =
         predictGpuGradient(workload, chip, getGpuTiling(workload, schedule));
     if (!cost)
@@ -393,7 +396,7 @@ std::vector<Candidate> rankGradient(const Workload &workload,
         fixed.keyTile.empty())
       if (auto tiling = searchHopperGradient(workload, chip))
         schedule = makeSchedule(*tiling);
-    if (!schedule)
+    if (!schedule && workload.gradient != Gradient::All)
       if (auto tiling =
               searchGpuGradient(workload, chip, getFixedGpuTiling(options)))
         schedule = makeSchedule(chip, *tiling);

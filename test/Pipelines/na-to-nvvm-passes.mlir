@@ -21,6 +21,7 @@
 // HOPPER-NEXT: {{^ *}}cse{{(\{.*)?,?$}}
 // HOPPER-NEXT: {{^ *}}nagpu-persistent-grid{{(\{.*)?,?$}}
 // HOPPER-NEXT: {{^ *}}nagpu-overlap-products{{(\{.*)?,?$}}
+// HOPPER-NEXT: {{^ *}}nagpu-defer-column-sums{{(\{.*)?,?$}}
 // HOPPER-NEXT: {{^ *}}nagpu-overlap-gradients{{(\{.*)?,?$}}
 // HOPPER-NEXT: {{^ *}}canonicalize{{(\{.*)?,?$}}
 // HOPPER-NEXT: {{^ *}}cse{{(\{.*)?,?$}}

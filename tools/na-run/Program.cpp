@@ -352,6 +352,7 @@ static llvm::Error attachSchedule(const Options &options, ModuleOp module) {
     attach(dyn_cast<AttentionGradOp>(op));
     attach(dyn_cast<AttentionDQOp>(op));
     attach(dyn_cast<AttentionDKVOp>(op));
+    attach(dyn_cast<AttentionDQKVOp>(op));
     attach(dyn_cast<QKOp>(op));
     attach(dyn_cast<AVOp>(op));
   });

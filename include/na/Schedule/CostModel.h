@@ -16,8 +16,9 @@
 
 namespace na::schedule {
 
-/// The operation that is tiled: attention, or a part of its gradient.
-enum class Gradient { None, Queries, KeysAndValues };
+/// The operation that is tiled: attention, a part of its gradient, or all of it
+/// (in the program for keys and values).
+enum class Gradient { None, Queries, KeysAndValues, All };
 
 /// What the model needs to know of a problem. Lengths that are not known at
 /// compile time are given as `dynamicLength`.
@@ -31,7 +32,9 @@ struct Problem {
 
   /// Whether what a tile accumulates for is keys, with a loop over queries,
   /// and not the other way around.
-  bool hasKeyRows() const { return gradient == Gradient::KeysAndValues; }
+  bool hasKeyRows() const {
+    return gradient == Gradient::KeysAndValues || gradient == Gradient::All;
+  }
 };
 
 /// Stands for a length that is not known: long enough that borders do not

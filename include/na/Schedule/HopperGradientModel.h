@@ -42,7 +42,8 @@ struct HopperGradientCost {
 
 /// Whether there are such kernels for the problem, which is of a gradient:
 /// 16-bit operands of 16 to 256 channels, in steps of 16, on axes of known
-/// lengths; without a bias if rows are keys.
+/// lengths; without a bias if rows are keys; of 128 channels of queries if all
+/// gradients are computed together.
 bool isForGradientWarpgroups(const GpuProblem &problem);
 
 /// Predicts the cost of `tiling` on `chip`, whose warpgroup tile divides the
@@ -53,8 +54,9 @@ std::optional<HopperGradientCost>
 predictHopperGradient(const GpuProblem &problem, const GpuChip &chip,
                       const HopperTiling &tiling);
 
-/// The cheapest tiling on `chip`; none if the problem is not for warpgroups or
-/// nothing fits. Deterministic.
+/// The cheapest tiling on `chip`; none if the problem is not for warpgroups,
+/// nothing fits, or two programs are faster than one for all gradients.
+/// Deterministic.
 std::optional<HopperTiling> searchHopperGradient(const GpuProblem &problem,
                                                  const GpuChip &chip);
 

@@ -24,6 +24,11 @@ using namespace mlir;
 using namespace mlir::nagpu;
 
 static constexpr llvm::StringLiteral encodeName = "naCudaEncodeTensorMap";
+
+/// What the run time calls an element type.
+static int64_t getTypeNumber(Type type) {
+  return type.isF32() ? 2 : type.isBF16() ? 1 : 0;
+}
 static constexpr llvm::StringLiteral multiprocessorsName =
     "naCudaMultiprocessors";
 
@@ -146,7 +151,7 @@ static LogicalResult lowerTensorMap(TensorMapOp op, SymbolTable &symbols) {
   func::CallOp::create(
       builder, loc, *encoder,
       ValueRange{map, constant(getArgumentNumber(op.getSource())), address,
-                 constant(source.getElementType().isBF16()),
+                 constant(getTypeNumber(source.getElementType())),
                  constant(source.getRank()), shape,
                  constant(getTmaBytes(type.getSwizzle()))});
   op.getResult().replaceAllUsesWith(map);

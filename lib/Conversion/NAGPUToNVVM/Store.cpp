@@ -160,9 +160,88 @@ private:
   }
 };
 
+struct ConvertPanel : OpConversionPattern<PanelOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(PanelOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ThreadBuilder b(op, rewriter, 1);
+    Value index = b.cast(adaptor.getIndex(), b.getI32Type());
+    int64_t bytes = op.getTile().getType().getPanelBytes();
+    rewriter.replaceOp(op, b.add(adaptor.getTile(), b.mul(index, bytes)));
+    return success();
+  }
+};
+
+struct ConvertStoreTransposed : OpConversionPattern<StoreTransposedOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(StoreTransposedOp op, OneToNOpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ThreadBuilder b(op, rewriter, 4);
+    Value tile = adaptor.getDest().front();
+    if (op.getSource().getType().getElementType().isF32())
+      storeElements(b, op.getDest().getType(), tile, adaptor.getSource());
+    else
+      storeMatrices(b, tile, adaptor.getSource());
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+private:
+  static constexpr int64_t pitch = 128;
+
+  /// Four matrices of 8 by 8 at a time: those of 16 columns of the fragment, of
+  /// the warp's 16 rows. Lane `8 m + i` has the address of column `i` of matrix
+  /// `m`.
+  static void storeMatrices(ThreadBuilder &b, Value tile, ValueRange source) {
+    Value lane = b.lane();
+    Value matrix = b.div(lane, 8), column = b.bitAnd(lane, 7);
+    Value row = b.add(b.mul(b.div(matrix, 2), 8), column);
+    Value chunk = b.add(b.mul(b.warp(), 2), b.bitAnd(matrix, 1));
+    Value address =
+        b.add(tile, b.add(b.mul(row, pitch),
+                          b.mul(b.bitXor(chunk, column), chunkBytes)));
+    for (int64_t k = 0; k < int64_t(source.size()) / 4; ++k) {
+      SmallVector<Value> inputs{address};
+      for (Value pair : source.slice(4 * k, 4))
+        inputs.push_back(LLVM::BitcastOp::create(b, b.getI32Type(), pair));
+      b.assembly("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [$0+" +
+                     std::to_string(16 * pitch * k) + "], {$1, $2, $3, $4};",
+                 inputs);
+    }
+  }
+
+  /// The lanes of a group hold neighbouring columns of the tile, so that the 32
+  /// elements of a store lie in 32 banks.
+  static void storeElements(ThreadBuilder &b, SharedType type, Value tile,
+                            ValueRange source) {
+    Value warp = b.warp(), group = b.group();
+    Value panel = b.mul(b.div(warp, 2), type.getPanelBytes());
+    Value byte = b.mul(b.bitAnd(group, 3), 4);
+    Value row = b.mul(b.threadInGroup(), 2);
+    Value chunk =
+        b.bitXor(b.add(b.mul(b.bitAnd(warp, 1), 4), b.div(group, 4)), row);
+    Value base = b.add(b.add(tile, b.add(panel, byte)),
+                       b.add(b.mul(row, pitch), b.mul(chunk, chunkBytes)));
+    // One address stays in a register over a loop; as assembly, because LLVM
+    // would keep those of all elements.
+    base = b.assembly("mov.b32 $0, $1;", base, b.getI32Type()).front();
+    for (int64_t e = 0; e < 4; ++e) {
+      Value address = b.bitXor(base, (2 * (e / 2) + e % 2) * chunkBytes);
+      Value pointer = b.sharedPointer(address, (e % 2) * pitch);
+      for (int64_t j = 0; j < int64_t(source.size()) / 4; ++j)
+        b.store(source[4 * j + e], b.move(pointer, 8 * pitch * j));
+    }
+  }
+};
+
 } // namespace
 
 void nagpu::populateStorePatterns(const TypeConverter &converter,
                                   RewritePatternSet &patterns) {
-  patterns.add<ConvertStore>(converter, patterns.getContext());
+  patterns.add<ConvertStore, ConvertPanel, ConvertStoreTransposed>(
+      converter, patterns.getContext());
 }

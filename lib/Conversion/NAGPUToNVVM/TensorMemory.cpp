@@ -12,6 +12,7 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
 
+#include "llvm/ADT/StringRef.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -318,6 +319,33 @@ struct ConvertTmaLoad : OpConversionPattern<TmaLoadOp> {
   }
 };
 
+/// Issues `instruction` for every panel of a tile by one thread of the
+/// warpgroup, CTA or producer, if `condition`, which may be null, holds; as one
+/// group.
+void writePanels(ThreadBuilder &b, Operation *op, StringRef instruction,
+                 SharedType type, Value tile, Value map, ValueRange at,
+                 Value condition) {
+  bool producer = RolesOp::isInProducer(op);
+  if (!producer)
+    condition = b.both(isEqual(b, b.thread(), 0), condition);
+  int64_t rank = at.size();
+  std::string predicate =
+      condition ? "@$" + std::to_string(2 + rank) + " " : "";
+  std::string text = predicate + instruction.str() + " [$1, " +
+                     getCoordinates(2, rank) + "], [$0];";
+  if (producer)
+    text = byOneLane(text);
+  forEachPanel(b, type, tile, at, [&](Value panel, ArrayRef<Value> at) {
+    SmallVector<Value> inputs{panel, map};
+    llvm::append_range(inputs, at);
+    if (condition)
+      inputs.push_back(condition);
+    b.assembly(text, inputs);
+  });
+  // The groups of the other threads are empty.
+  b.assembly("cp.async.bulk.commit_group;", {});
+}
+
 struct ConvertTmaStore : OpConversionPattern<TmaStoreOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -325,29 +353,29 @@ struct ConvertTmaStore : OpConversionPattern<TmaStoreOp> {
   matchAndRewrite(TmaStoreOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     ThreadBuilder b(op, rewriter, 32);
-    bool producer = RolesOp::isInProducer(op);
-    // One thread of the warpgroup or CTA.
-    Value first = producer ? Value() : isEqual(b, b.thread(), 0);
-    int64_t rank = adaptor.getAt().size();
-    std::string predicate =
-        producer ? "" : "@$" + std::to_string(2 + rank) + " ";
-    std::string text = predicate + "cp.async.bulk.tensor." +
-                       std::to_string(rank) +
-                       "d.global.shared::cta.bulk_group [$1, " +
-                       getCoordinates(2, rank) + "], [$0];";
-    if (producer)
-      text = byOneLane(text);
-    forEachPanel(b, cast<SharedType>(op.getSource().getType()),
-                 adaptor.getSource(), adaptor.getAt(),
-                 [&](Value panel, ArrayRef<Value> at) {
-                   SmallVector<Value> inputs{panel, adaptor.getMap()};
-                   llvm::append_range(inputs, at);
-                   if (first)
-                     inputs.push_back(first);
-                   b.assembly(text, inputs);
-                 });
-    // The groups of the other threads are empty.
-    b.assembly("cp.async.bulk.commit_group;", {});
+    writePanels(b, op,
+                "cp.async.bulk.tensor." + std::to_string(op.getAt().size()) +
+                    "d.global.shared::cta.bulk_group",
+                op.getSource().getType(), adaptor.getSource(), adaptor.getMap(),
+                adaptor.getAt(), Value());
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct ConvertTmaAdd : OpConversionPattern<TmaAddOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(TmaAddOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ThreadBuilder b(op, rewriter, 32);
+    writePanels(b, op,
+                "cp.reduce.async.bulk.tensor." +
+                    std::to_string(op.getAt().size()) +
+                    "d.global.shared::cta.add.tile.bulk_group",
+                op.getSource().getType(), adaptor.getSource(), adaptor.getMap(),
+                adaptor.getAt(), adaptor.getCondition());
     rewriter.eraseOp(op);
     return success();
   }
@@ -465,11 +493,10 @@ void nagpu::castCapturedTensorMaps(Operation *op) {
 
 void nagpu::populateTensorMemoryPatterns(const TypeConverter &converter,
                                          RewritePatternSet &patterns) {
-  patterns.add<ConvertMBarrierInit, ConvertMBarrierArrive,
-               ConvertMBarrierArriveCopies, ConvertMBarrierExpectTx,
-               ConvertMBarrierWait, ConvertAdvance,
-               ConvertPlaced<MailboxAllocOp>, ConvertMailboxPut,
-               ConvertMailboxGet, ConvertTmaLoad, ConvertTmaStore,
-               ConvertTmaStoreWait, ConvertProxyFence, ConvertNamedBarrier>(
-      converter, patterns.getContext());
+  patterns.add<
+      ConvertMBarrierInit, ConvertMBarrierArrive, ConvertMBarrierArriveCopies,
+      ConvertMBarrierExpectTx, ConvertMBarrierWait, ConvertAdvance,
+      ConvertPlaced<MailboxAllocOp>, ConvertMailboxPut, ConvertMailboxGet,
+      ConvertTmaLoad, ConvertTmaStore, ConvertTmaAdd, ConvertTmaStoreWait,
+      ConvertProxyFence, ConvertNamedBarrier>(converter, patterns.getContext());
 }

@@ -89,7 +89,8 @@ struct ConvertWgmma : OpConversionPattern<WgmmaOp> {
     std::optional<MatrixDescriptor> lhs;
     SmallVector<Value> inputs;
     if (lhsType)
-      lhs.emplace(b, lhsType, adaptor.getLhs().front(), /*depthInRows=*/false);
+      lhs.emplace(b, lhsType, adaptor.getLhs().front(),
+                  /*depthInRows=*/op.getLhsTransposed());
     else
       inputs = toAssembly(b, adaptor.getLhs());
 
@@ -113,7 +114,10 @@ struct ConvertWgmma : OpConversionPattern<WgmmaOp> {
            << first + 3 << "}";
       }
       os << ", $" << outputs + int64_t(inputs.size()) << ", "
-         << (k == 0 ? "first" : "next") << ", 1, 1" << (lhs ? ", 0" : "")
+         << (k == 0 ? "first" : "next") << ", 1, 1"
+         << (!lhs                    ? ""
+             : op.getLhsTransposed() ? ", 1"
+                                     : ", 0")
          << ", " << (transposed ? 0 : 1) << ";\n";
       inputs.push_back(rhs.getStep(k));
     }

@@ -298,6 +298,39 @@ void lowerStore(ImplicitLocOpBuilder &b, TileStoreOp op, int64_t vectorBits) {
   });
 }
 
+/// Elements of different threads are added in any order.
+void lowerAdd(ImplicitLocOpBuilder &b, TileAddOp op) {
+  int64_t channels = op.getDest().getType().getShape().back();
+  TokenMover mover(b, op.getDest(), op.getTile(), op.getBatch(), op.getHead(),
+                   op.getAt(), op.getDilation(), op.getTransposed(),
+                   /*vectorBits=*/64);
+  forEachLane(b, op.getBox(), [&](ImplicitLocOpBuilder &b, const Lane &lane) {
+    auto add = [&](ImplicitLocOpBuilder &b, ValueRange token) {
+      Value zero = arith::ConstantIndexOp::create(b, 0);
+      Value one = arith::ConstantIndexOp::create(b, 1);
+      Value count = arith::ConstantIndexOp::create(b, channels);
+      if (ShapedType::isDynamic(channels))
+        count = memref::DimOp::create(b, op.getDest(),
+                                      op.getDest().getType().getRank() - 1);
+      scf::ForOp::create(
+          b, zero, count, one, ValueRange(),
+          [&](OpBuilder &builder, Location loc, Value channel, ValueRange) {
+            ImplicitLocOpBuilder b(loc, builder);
+            SmallVector<Value> from = {lane.number, channel};
+            if (op.getTransposed())
+              std::swap(from[0], from[1]);
+            Value value = memref::LoadOp::create(b, op.getTile(), from);
+            SmallVector<Value> to(token);
+            to.push_back(channel);
+            memref::AtomicRMWOp::create(b, arith::AtomicRMWKind::addf, value,
+                                        op.getDest(), to);
+            scf::YieldOp::create(b);
+          });
+    };
+    mover.forToken(b, lane, add, nullptr);
+  });
+}
+
 void lowerWindows(ImplicitLocOpBuilder &b, TileWindowsOp op) {
   SmallVector<int64_t> box(op.getBox());
   if (op.getHeads() != 1)
@@ -336,8 +369,8 @@ struct NATileToLoops : mlir::na::impl::NATileToLoopsPassBase<NATileToLoops> {
     }
     SmallVector<Operation *> ops;
     getOperation()->walk([&](Operation *op) {
-      if (isa<TileLoadOp, TileStoreOp, TileWindowsOp, TileBiasOp, TileScatterOp,
-              TileGatherOp>(op))
+      if (isa<TileLoadOp, TileStoreOp, TileAddOp, TileWindowsOp, TileBiasOp,
+              TileScatterOp, TileGatherOp>(op))
         ops.push_back(op);
     });
     for (Operation *op : ops) {
@@ -352,6 +385,8 @@ struct NATileToLoops : mlir::na::impl::NATileToLoopsPassBase<NATileToLoops> {
         lowerLoad(b, load, vectorBits);
       else if (auto store = dyn_cast<TileStoreOp>(op))
         lowerStore(b, store, vectorBits);
+      else if (auto add = dyn_cast<TileAddOp>(op))
+        lowerAdd(b, add);
       else if (auto bias = dyn_cast<TileBiasOp>(op))
         lowerBias(b, bias, vectorBits);
       else if (auto scatter = dyn_cast<TileScatterOp>(op))

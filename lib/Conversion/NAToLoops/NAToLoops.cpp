@@ -125,6 +125,7 @@ constexpr StringLiteral opNames[] = {"attention",
                                      "merge",
                                      "attention_dq",
                                      "attention_dkv",
+                                     "attention_dqkv",
                                      "attention_dbias",
                                      "attention_dadditional",
                                      "qk_grad",
@@ -149,8 +150,8 @@ struct ConvertNAToLoops
     SmallVector<Operation *> worklist;
     getOperation()->walk([&](Operation *op) {
       if (isa<AttentionOp, QKOp, AVOp, MergeOp, AttentionDQOp, AttentionDKVOp,
-              AttentionDBiasOp, AttentionDAdditionalOp, QKGradOp, AVGradOp,
-              MergeGradOp>(op) &&
+              AttentionDQKVOp, AttentionDBiasOp, AttentionDAdditionalOp,
+              QKGradOp, AVGradOp, MergeGradOp>(op) &&
           isSelected(op))
         worklist.push_back(op);
     });
@@ -176,6 +177,11 @@ LogicalResult mlir::na::lowerToLoops(RewriterBase &rewriter, Operation *op) {
                              "to loops");
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(op);
+  if (auto gradients = dyn_cast<AttentionDQKVOp>(op)) {
+    auto [dq, dkv] = gradients.split(rewriter);
+    return failure(failed(lowerToLoops(rewriter, dq)) ||
+                   failed(lowerToLoops(rewriter, dkv)));
+  }
   TypeSwitch<Operation *>(op)
       .Case([&](AttentionOp op) { AttentionLowering(rewriter, op).lower(); })
       .Case([&](QKOp op) { ScoresLowering(rewriter, op).lower(); })

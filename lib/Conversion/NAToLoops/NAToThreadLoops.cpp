@@ -151,13 +151,14 @@ private:
 struct ConvertNAToThreadLoops
     : mlir::na::impl::ConvertNAToThreadLoopsPassBase<ConvertNAToThreadLoops> {
   void runOnOperation() override {
+    IRRewriter rewriter(&getContext());
+    getOperation()->walk([&](AttentionDQKVOp op) { op.split(rewriter); });
     SmallVector<Operation *> worklist;
     getOperation()->walk([&](Operation *op) {
       if (isa<AttentionOp, QKOp, AVOp, MergeOp, AttentionDQOp, AttentionDKVOp,
               AttentionDAdditionalOp, QKGradOp, AVGradOp>(op))
         worklist.push_back(op);
     });
-    IRRewriter rewriter(&getContext());
     for (Operation *op : worklist) {
       if (llvm::any_of(op->getOperandTypes(), llvm::IsaPred<TensorType>)) {
         op->emitOpError("is on tensors; bufferize it before it is lowered to "

@@ -1,7 +1,7 @@
 // RUN: na-opt %s -convert-na-to-loops=ops=qk,merge,attention_dq | FileCheck %s
 // RUN: not na-opt %s -convert-na-to-loops=ops=qk,softmax 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 
-// UNKNOWN: error: convert-na-to-loops: unknown operation 'softmax' in option 'ops'; expected one of attention, qk, av, merge, attention_dq, attention_dkv, attention_dbias, attention_dadditional
+// UNKNOWN: error: convert-na-to-loops: unknown operation 'softmax' in option 'ops'; expected one of attention, qk, av, merge, attention_dq, attention_dkv, attention_dqkv, attention_dbias, attention_dadditional
 
 // CHECK-LABEL: func @attention
 // CHECK:         na.attention

@@ -1,7 +1,7 @@
 // RUN: na-opt %s --split-input-file --verify-diagnostics
 
-// expected-error @+1 {{shared: 'tma128' is for f16 and bf16, got 'f32'}}
-func.func private @f(!nagpu.shared<64x32xf32, tma128>)
+// expected-error @+1 {{shared: a row has 64 bytes, expected a multiple of 128, the panel of 'tma128'}}
+func.func private @f(!nagpu.shared<64x16xf32, tma128>)
 
 // -----
 
@@ -35,8 +35,8 @@ func.func private @f(!nagpu.tensor_map<257x64xbf16, tma128>)
 
 // -----
 
-// expected-error @+1 {{tensor_map: element type 'f32', expected f16 or bf16}}
-func.func private @f(!nagpu.tensor_map<8x32xf32, tma128>)
+// expected-error @+1 {{tensor_map: element type 'i32', expected f32, f16 or bf16}}
+func.func private @f(!nagpu.tensor_map<8x32xi32, tma128>)
 
 // -----
 

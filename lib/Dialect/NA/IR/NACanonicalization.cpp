@@ -263,6 +263,11 @@ void AttentionDKVOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
   patterns.add<SimplifyWindow<AttentionDKVOp>,
                DropFilledDestination<AttentionDKVOp>>(context);
 }
+void AttentionDQKVOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                                  MLIRContext *context) {
+  patterns.add<SimplifyWindow<AttentionDQKVOp>,
+               DropFilledDestination<AttentionDQKVOp>>(context);
+}
 void AttentionDBiasOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                                    MLIRContext *context) {
   patterns.add<SimplifyWindow<AttentionDBiasOp>,
@@ -315,6 +320,10 @@ LogicalResult AttentionDQOp::fold(FoldAdaptor,
 }
 LogicalResult AttentionDKVOp::fold(FoldAdaptor,
                                    SmallVectorImpl<OpFoldResult> &) {
+  return foldCasts(getOperation());
+}
+LogicalResult AttentionDQKVOp::fold(FoldAdaptor,
+                                    SmallVectorImpl<OpFoldResult> &) {
   return foldCasts(getOperation());
 }
 LogicalResult AttentionDAdditionalOp::fold(FoldAdaptor,

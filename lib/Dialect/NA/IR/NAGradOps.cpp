@@ -206,6 +206,68 @@ LogicalResult AttentionDKVOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
+// AttentionDQKVOp
+//===----------------------------------------------------------------------===//
+
+MutableOperandRange AttentionDQKVOp::getDpsInitsMutable() {
+  return destinationsFrom(getOperation(), getODSOperandIndexAndLength(6).first);
+}
+
+FloatType AttentionDQKVOp::getElementType() { return elementType(*this); }
+
+FloatType AttentionDQKVOp::getAccumulatorType() {
+  return accumulatorType(getElementType());
+}
+
+std::optional<double> AttentionDQKVOp::getScaleValue() {
+  return scaleValue(getScale(), shaped(getQuery()));
+}
+
+void AttentionDQKVOp::build(OpBuilder &builder, OperationState &state,
+                            Value query, Value key, Value value,
+                            Value outputGrad, Value lse, Value delta,
+                            Value queryGrad, Value keyGrad, Value valueGrad,
+                            WindowAttr window, FloatAttr scale,
+                            ScheduleAttr schedule) {
+  build(builder, state, resultTypes({queryGrad, keyGrad, valueGrad}), query,
+        key, value, outputGrad, lse, delta, queryGrad, keyGrad, valueGrad,
+        window, scale, schedule);
+}
+
+LogicalResult AttentionDQKVOp::verify() {
+  Operation *op = getOperation();
+  AttentionOperands operands = operandsWithStatistics(*this);
+  operands.schedule = getScheduleAttr();
+  if (failed(verifyAttention(operands)) ||
+      failed(verifyGradient(op, {"query_grad", shaped(getQueryGrad())},
+                            operands.query)) ||
+      failed(
+          verifyGradient(op, {"key_grad", shaped(getKeyGrad())}, operands.key)))
+    return failure();
+  return verifyGradient(op, {"value_grad", shaped(getValueGrad())},
+                        operands.value);
+}
+
+std::pair<AttentionDQOp, AttentionDKVOp>
+AttentionDQKVOp::split(RewriterBase &rewriter) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(getOperation());
+  auto dq = AttentionDQOp::create(
+      rewriter, getLoc(), getQuery(), getKey(), getValue(), getOutputGrad(),
+      getLse(), getDelta(), /*bias=*/Value(), /*additionalKey=*/Value(),
+      /*additionalValue=*/Value(), getQueryGrad(), getWindow(), getScaleAttr(),
+      getScheduleAttr());
+  auto dkv = AttentionDKVOp::create(
+      rewriter, getLoc(), getQuery(), getKey(), getValue(), getOutputGrad(),
+      getLse(), getDelta(), /*bias=*/Value(), getKeyGrad(), getValueGrad(),
+      getWindow(), getScaleAttr(), getScheduleAttr());
+  SmallVector<Value> results(dq->getResults());
+  llvm::append_range(results, dkv->getResults());
+  rewriter.replaceOp(getOperation(), results);
+  return {dq, dkv};
+}
+
+//===----------------------------------------------------------------------===//
 // AttentionDAdditionalOp
 //===----------------------------------------------------------------------===//
 

@@ -60,6 +60,9 @@ void AttentionDQOp::getEffects(Effects &effects) {
 void AttentionDKVOp::getEffects(Effects &effects) {
   getDestinationStyleEffects(getOperation(), effects);
 }
+void AttentionDQKVOp::getEffects(Effects &effects) {
+  getDestinationStyleEffects(getOperation(), effects);
+}
 void AttentionDAdditionalOp::getEffects(Effects &effects) {
   getDestinationStyleEffects(getOperation(), effects);
 }
@@ -92,6 +95,11 @@ void TileGatherOp::getEffects(Effects &effects) {
 }
 void TileStoreOp::getEffects(Effects &effects) {
   addEffect(effects, getTileMutable(), MemoryEffects::Read::get());
+  addEffect(effects, getDestMutable(), MemoryEffects::Write::get());
+}
+void TileAddOp::getEffects(Effects &effects) {
+  addEffect(effects, getTileMutable(), MemoryEffects::Read::get());
+  addEffect(effects, getDestMutable(), MemoryEffects::Read::get());
   addEffect(effects, getDestMutable(), MemoryEffects::Write::get());
 }
 void TileScatterOp::getEffects(Effects &effects) {
@@ -226,6 +234,16 @@ AttentionDKVOp::reifyResultShapes(OpBuilder &builder,
   return reifyGradients(
       builder, getOperation(),
       {{getKeyGrad(), getKey()}, {getValueGrad(), getValue()}}, shapes);
+}
+
+LogicalResult
+AttentionDQKVOp::reifyResultShapes(OpBuilder &builder,
+                                   ReifiedRankedShapedTypeDims &shapes) {
+  return reifyGradients(builder, getOperation(),
+                        {{getQueryGrad(), getQuery()},
+                         {getKeyGrad(), getKey()},
+                         {getValueGrad(), getValue()}},
+                        shapes);
 }
 
 LogicalResult

@@ -157,6 +157,27 @@ LogicalResult TileStoreOp::verify() {
                        << ", [B, X.., H, D]";
 }
 
+LogicalResult TileAddOp::verify() {
+  Operation *op = getOperation();
+  auto dest = getDest().getType();
+  auto tile = shaped(getTile());
+  int64_t rank = getAt().size(), lanes = 0;
+  if (failed(verifyAxes(op, rank)) ||
+      failed(verifyBox(op, "box", getBox(), rank, &lanes)) ||
+      failed(verifyBox(op, "dilation", getDilation(), rank)))
+    return failure();
+  if (tile.getElementType() != dest.getElementType())
+    return emitOpError() << "'tile' has element type " << tile.getElementType()
+                         << ", expected " << dest.getElementType()
+                         << " as in 'dest'";
+  if (dest.getRank() != rank + 3)
+    return emitOpError() << "'dest' has rank " << dest.getRank()
+                         << ", expected " << rank + 3 << ", [B, X.., H, D]";
+  return verifyTileShape(
+      op, "tile", tile,
+      tileShape(lanes, dest.getShape().back(), getTransposed()));
+}
+
 LogicalResult TileWindowsOp::verify() {
   Operation *op = getOperation();
   int64_t rank = getWindow().getRank(), lanes = 0;

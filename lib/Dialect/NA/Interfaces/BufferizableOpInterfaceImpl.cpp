@@ -101,6 +101,8 @@ void mlir::na::registerBufferizableOpInterfaceExternalModels(
         *context);
     AttentionDKVOp::attachInterface<
         DestinationStyleModel<AttentionDKVOp, false>>(*context);
+    AttentionDQKVOp::attachInterface<
+        DestinationStyleModel<AttentionDQKVOp, false>>(*context);
     AttentionDAdditionalOp::attachInterface<
         DestinationStyleModel<AttentionDAdditionalOp, false>>(*context);
     AttentionDBiasOp::attachInterface<
@@ -120,6 +122,7 @@ void mlir::na::registerBufferizableOpInterfaceExternalModels(
     TileBiasOp::attachInterface<DestinationStyleModel<TileBiasOp, true>>(
         *context);
     TileStoreOp::attachInterface<TileSinkModel<TileStoreOp>>(*context);
+    TileAddOp::attachInterface<TileSinkModel<TileAddOp>>(*context);
     TileScatterOp::attachInterface<TileSinkModel<TileScatterOp>>(*context);
   });
 }

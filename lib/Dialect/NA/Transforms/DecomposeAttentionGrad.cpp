@@ -103,12 +103,20 @@ static SmallVector<Value> decomposeUnfused(RewriterBase &rewriter,
   return results;
 }
 
-/// One operation for each gradient. Returns what replaces the results of the
+/// One operation for each gradient, or with `together` one for those of
+/// queries, keys and values. Returns what replaces the results of the
 /// operation.
-static SmallVector<Value> decompose(RewriterBase &rewriter,
-                                    AttentionGradOp op) {
+static SmallVector<Value> decompose(RewriterBase &rewriter, AttentionGradOp op,
+                                    bool together) {
   ImplicitLocOpBuilder b(op.getLoc(), rewriter);
   Value delta = buildDelta(b, op);
+  if (together)
+    return AttentionDQKVOp::create(b, op.getQuery(), op.getKey(), op.getValue(),
+                                   op.getOutputGrad(), op.getLse(), delta,
+                                   op.getQueryGrad(), op.getKeyGrad(),
+                                   op.getValueGrad(), op.getWindow(),
+                                   op.getScaleAttr(), op.getScheduleAttr())
+        ->getResults();
   auto dq = AttentionDQOp::create(
       b, op.getQuery(), op.getKey(), op.getValue(), op.getOutputGrad(),
       op.getLse(), delta, op.getBias(), op.getAdditionalKey(),
@@ -148,12 +156,22 @@ struct DecomposeAttentionGrad
     IRRewriter rewriter(&getContext());
     for (AttentionGradOp op : ops) {
       op = liftToTensors(rewriter, op);
-      rewriter.replaceOp(op, isUnfused(op) ? decomposeUnfused(rewriter, op)
-                                           : decompose(rewriter, op));
+      rewriter.replaceOp(op, isUnfused(op)
+                                 ? decomposeUnfused(rewriter, op)
+                                 : decompose(rewriter, op, isTogether(op)));
     }
   }
 
 private:
+  bool isTogether(AttentionGradOp op) {
+    if (!together || op.getDeterministic() || op.getBias() ||
+        op.getAdditionalKey())
+      return false;
+    // A box of the sums of queries is one of consecutive tokens.
+    return llvm::all_of(op.getWindow().getDilation(),
+                        [](int64_t dilation) { return dilation == 1; });
+  }
+
   bool isUnfused(AttentionGradOp op) {
     if (!unfused || (weightsLimit >= 0 && !weightsFit(op, weightsLimit)))
       return false;

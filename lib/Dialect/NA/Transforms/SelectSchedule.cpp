@@ -36,9 +36,8 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
     if (failed(readTuningFile()))
       return signalPassFailure();
     WalkResult result = getOperation()->walk([&](Operation *op) {
-      std::optional<Workload> workload = getWorkload(op);
-      return workload && failed(select(op, *workload)) ? WalkResult::interrupt()
-                                                       : WalkResult::advance();
+      return failed(select(op)) ? WalkResult::interrupt()
+                                : WalkResult::advance();
     });
     if (result.wasInterrupted())
       signalPassFailure();
@@ -58,6 +57,54 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
           << tuningFile << "' was measured with " << tuning->getOtherCompiler()
           << ", this is " << ::na::schedule::getCompilerName();
     return success();
+  }
+
+  LogicalResult select(Operation *op) {
+    std::optional<Workload> workload = getWorkload(op);
+    if (!workload)
+      return success();
+    if (auto gradients = dyn_cast<AttentionDQKVOp>(op))
+      return selectTogether(gradients, *workload);
+    return select(op, *workload);
+  }
+
+  /// The one program for all gradients is of warpgroups; where it does not fit,
+  /// each kind of rows gets a program of its own.
+  LogicalResult selectTogether(AttentionDQKVOp op, const Workload &workload) {
+    bool byHand = !op.getSchedule() && !warpgroupTile.empty();
+    if ((op.getSchedule() || byHand) && failed(select(op, workload)))
+      return failure();
+    if (!op.getSchedule() && chip) {
+      ::na::schedule::RankingOptions options;
+      options.target = target;
+      options.fixed.queryTile.assign(queryTile.begin(), queryTile.end());
+      options.fixed.keyTile.assign(keyTile.begin(), keyTile.end());
+      auto ranked = ::na::schedule::rankSchedules(workload, options);
+      if (!ranked.empty())
+        return attach(op, ranked.front().schedule,
+                      ranked.front().prediction.text);
+    }
+    if (auto schedule = op.getSchedule();
+        schedule &&
+        ::na::schedule::predictSchedule(workload, unwrap(*schedule)))
+      return success();
+    if (byHand)
+      op.removeScheduleAttr();
+    IRRewriter rewriter(op);
+    auto [dq, dkv] = op.split(rewriter);
+    return failure(failed(select(dq)) || failed(select(dkv)));
+  }
+
+  static Schedule unwrap(ScheduleAttr attribute) {
+    Schedule schedule;
+    schedule.target = attribute.getTarget();
+    schedule.queryTile = attribute.getQueryTile();
+    schedule.keyTile = attribute.getKeyTile();
+    schedule.warpgroupTile = attribute.getWarpgroupTile();
+    schedule.stages = attribute.getStages();
+    if (!schedule.warpgroupTile.empty() && schedule.stages == 0)
+      schedule.stages = ::na::schedule::HopperTiling().stages;
+    return schedule;
   }
 
   LogicalResult select(Operation *op, const Workload &workload) {

@@ -27,6 +27,10 @@ namespace mlir::na {
 using namespace mlir;
 using namespace mlir::na;
 
+template <typename OpTy>
+static constexpr bool hasKeyRows = std::is_same_v<OpTy, AttentionDKVOp> ||
+                                   std::is_same_v<OpTy, AttentionDQKVOp>;
+
 /// Whether the tiled program can be built; says why not otherwise.
 template <typename OpTy>
 static LogicalResult checkTileable(OpTy op) {
@@ -38,9 +42,8 @@ static LogicalResult checkTileable(OpTy op) {
   if (op.getSchedule()->isForGPU() &&
       !op.getSchedule()->getWarpgroupTile().empty())
     return checkWarpgroups(op, *op.getSchedule(),
-                           std::is_same_v<OpTy, AttentionDKVOp>
-                               ? TileGrid::Rows::Keys
-                               : TileGrid::Rows::Queries);
+                           hasKeyRows<OpTy> ? TileGrid::Rows::Keys
+                                            : TileGrid::Rows::Queries);
   return success();
 }
 
@@ -48,7 +51,7 @@ static LogicalResult checkTileable(OpTy op) {
 template <typename OpTy>
 static bool hasStaticChannels(OpTy op) {
   SmallVector<Value> operands = {op.getQuery(), op.getKey(), op.getValue()};
-  if constexpr (!std::is_same_v<OpTy, AttentionDKVOp>)
+  if constexpr (!hasKeyRows<OpTy>)
     if (op.getAdditionalKey())
       operands.append({op.getAdditionalKey(), op.getAdditionalValue()});
   return llvm::none_of(operands, [](Value operand) {
@@ -60,12 +63,16 @@ static bool hasStaticChannels(OpTy op) {
 namespace {
 struct TileAndFuse : mlir::na::impl::NATileAndFuseBase<TileAndFuse> {
   void runOnOperation() override {
+    IRRewriter rewriter(&getContext());
+    getOperation()->walk([&](AttentionDQKVOp op) {
+      if (op.getSchedule() && op.getSchedule()->getWarpgroupTile().empty())
+        op.split(rewriter);
+    });
     SmallVector<Operation *> ops;
     getOperation()->walk([&](Operation *op) {
-      if (isa<AttentionOp, AttentionDQOp, AttentionDKVOp>(op))
+      if (isa<AttentionOp, AttentionDQOp, AttentionDKVOp, AttentionDQKVOp>(op))
         ops.push_back(op);
     });
-    IRRewriter rewriter(&getContext());
     for (Operation *op : ops) {
       rewriter.setInsertionPoint(op);
       LogicalResult done = TypeSwitch<Operation *, LogicalResult>(op)
@@ -77,6 +84,9 @@ struct TileAndFuse : mlir::na::impl::NATileAndFuseBase<TileAndFuse> {
                                })
                                .Case([&](AttentionDKVOp op) {
                                  return tile(op, rewriter, tileAttentionDKV);
+                               })
+                               .Case([&](AttentionDQKVOp op) {
+                                 return tile(op, rewriter, tileAttentionDQKV);
                                });
       if (failed(done))
         return signalPassFailure();

@@ -176,6 +176,17 @@ Value mlir::na::buildWeightedSums(ImplicitLocOpBuilder &b, const TileForm &form,
                        {tileMap(b, 3, {0, 2}), tileMap(b, 3, {2, 1}), output});
 }
 
+Value mlir::na::buildColumnSums(ImplicitLocOpBuilder &b, const TileForm &form,
+                                Value weights, Value row) {
+  int64_t channels = cast<RankedTensorType>(row.getType()).getDimSize(1);
+  int64_t columns = cast<RankedTensorType>(weights.getType()).getDimSize(1);
+  Value zeros = buildFilled(b, {channels, columns}, form.getAccumulator(), 0);
+  // Loops: channel, column, row.
+  return buildContract(
+      b, row, weights, zeros,
+      {tileMap(b, 3, {2, 0}), tileMap(b, 3, {2, 1}), tileMap(b, 3, {0, 1})});
+}
+
 Value mlir::na::buildRanges(ImplicitLocOpBuilder &b, const TileGrid &grid,
                             ArrayRef<AxisTile> axes) {
   Value init =

@@ -57,6 +57,11 @@ static bool canReadBoxes(Value tensor, ArrayRef<int64_t> dilations) {
   return true;
 }
 
+/// Operations whose rows are keys; none of them has additional keys.
+template <typename OpTy>
+static constexpr bool hasKeyRows = std::is_same_v<OpTy, AttentionDKVOp> ||
+                                   std::is_same_v<OpTy, AttentionDQKVOp>;
+
 /// Whether the TMA can read all that kernels of warpgroups load.
 template <typename OpTy>
 static bool canReadBoxes(OpTy op) {
@@ -66,7 +71,7 @@ static bool canReadBoxes(OpTy op) {
   for (Value tensor : tensors)
     if (!canReadBoxes(tensor, op.getWindow().getDilation()))
       return false;
-  if constexpr (!std::is_same_v<OpTy, AttentionDKVOp>)
+  if constexpr (!hasKeyRows<OpTy>)
     for (Value tensor : {op.getAdditionalKey(), op.getAdditionalValue()})
       if (tensor && !canReadBoxes(tensor, ArrayRef<int64_t>()))
         return false;
@@ -139,7 +144,7 @@ static Workload makeFusedWorkload(OpTy op, Value rows) {
   Workload workload = makeWorkload(op.getWindow(), rows, rows, op.getKey(),
                                    rows, op.getValue());
   addBias(op.getBias(), workload);
-  if constexpr (!std::is_same_v<OpTy, AttentionDKVOp>)
+  if constexpr (!hasKeyRows<OpTy>)
     addAdditionalKeys(op.getAdditionalKey(), workload);
   workload.hasBoxes = canReadBoxes(op);
   // A bias is of one head; gradients have no tiles of several.
@@ -167,6 +172,13 @@ std::optional<Workload> mlir::na::getWorkload(Operation *op) {
     workload.gradient = ::na::schedule::Gradient::KeysAndValues;
     // Thread blocks are those of the heads of keys.
     workload.heads = getSize(dkv.getQuery(), dkv.getWindow().getRank() + 1);
+    return workload;
+  }
+  if (auto dqkv = dyn_cast<AttentionDQKVOp>(op)) {
+    Workload workload = makeFusedWorkload(dqkv, dqkv.getKey());
+    workload.operation = "attention_dqkv";
+    workload.gradient = ::na::schedule::Gradient::All;
+    workload.heads = getSize(dqkv.getQuery(), dqkv.getWindow().getRank() + 1);
     return workload;
   }
   if (auto qk = dyn_cast<QKOp>(op)) {

@@ -294,6 +294,15 @@ LogicalResult TmaStoreOp::verify() {
                    getSource().getType());
 }
 
+LogicalResult TmaAddOp::verify() {
+  if (!getMap().getType().getElementType().isF32())
+    return emitOpError() << "'map' has element type "
+                         << getMap().getType().getElementType()
+                         << ", expected 'f32'";
+  return verifyBox(*this, getMap().getType(), getAt(), "source",
+                   getSource().getType());
+}
+
 LogicalResult TmaStoreWaitOp::verify() {
   return verifyRange(*this, "pending", getPending(), 0,
                      std::numeric_limits<int32_t>::max());
@@ -311,6 +320,34 @@ static LogicalResult verifyWarpgroup(Operation *op, StringRef name,
   return op->emitOpError() << "'" << name << "' is " << type
                            << ", expected 64 rows, role " << stringifyRole(role)
                            << " and 4 warps";
+}
+
+LogicalResult PanelOp::verify() {
+  SharedType tile = getTile().getType(), result = getResult().getType();
+  if (failed(verifyPanels(*this, "tile", tile)))
+    return failure();
+  auto expected =
+      SharedType::get(getContext(), {tile.getRows(), tile.getPanelColumns()},
+                      tile.getElementType(), tile.getSwizzle());
+  if (result != expected)
+    return emitOpError() << "'result' is " << result << ", expected "
+                         << expected;
+  return verifyConstant(*this, "index", getIndex(), 0,
+                        tile.getColumns() / tile.getPanelColumns() - 1);
+}
+
+LogicalResult StoreTransposedOp::verify() {
+  FragmentType source = getSource().getType();
+  SharedType dest = getDest().getType();
+  Role role = source.getElementType().isF32() ? Role::Accumulator : Role::Lhs;
+  if (failed(verifyWarpgroup(*this, "source", source, role)) ||
+      failed(verifyPanels(*this, "dest", dest)))
+    return failure();
+  auto expected = SharedType::get(getContext(), {source.getColumns(), 64},
+                                  source.getElementType(), Swizzle::Tma128);
+  if (dest != expected)
+    return emitOpError() << "'dest' is " << dest << ", expected " << expected;
+  return success();
 }
 
 LogicalResult WgmmaOp::verify() {
@@ -335,12 +372,20 @@ LogicalResult WgmmaOp::verify() {
     auto shared = cast<SharedType>(getLhs().getType());
     if (failed(verifyPanels(*this, "lhs", shared)))
       return failure();
-    if (shared.getRows() != 64)
-      return emitOpError() << "'lhs' dimension 0 (M) is " << shared.getRows()
-                           << ", expected 64";
+    bool swapped = getLhsTransposed();
+    int64_t rows = swapped ? shared.getColumns() : shared.getRows();
+    if (rows != 64)
+      return emitOpError() << "'lhs' dimension " << (swapped ? 1 : 0)
+                           << " (M) is " << rows << ", expected 64";
     element = shared.getElementType();
-    depth = shared.getColumns();
+    depth = swapped ? shared.getRows() : shared.getColumns();
+    if (swapped && shared.getSwizzle() != Swizzle::Tma128)
+      return emitOpError() << "'lhs' is " << shared
+                           << ", transposed, expected swizzle tma128";
   }
+  if (getLhsTransposed() && isa<FragmentType>(getLhs().getType()))
+    return emitOpError() << "'lhs' is a fragment, expected a shared tile with "
+                            "'lhs_transposed'";
   if (!element.isF16() && !element.isBF16())
     return emitOpError() << "'lhs' has element type " << element
                          << ", expected 'f16' or 'bf16'";

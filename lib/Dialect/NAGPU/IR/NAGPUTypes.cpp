@@ -220,9 +220,6 @@ LogicalResult SharedType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (panel == 0)
     return success();
   int64_t rows = shape[shape.size() - 2];
-  if (elementType.getIntOrFloatBitWidth() != 16)
-    return emitError() << "shared: '" << stringifySwizzle(swizzle)
-                       << "' is for f16 and bf16, got " << elementType;
   if (bytes % panel != 0)
     return emitError() << "shared: a row has " << bytes
                        << " bytes, expected a multiple of " << panel
@@ -294,9 +291,9 @@ TensorMapType::verify(function_ref<InFlightDiagnostic()> emitError,
     if (size < 1 || size > 256)
       return emitError() << "tensor_map: size " << size << " of dimension "
                          << dim << ", expected 1 to 256";
-  if (!elementType.isF16() && !elementType.isBF16())
+  if (!elementType.isF32() && !elementType.isF16() && !elementType.isBF16())
     return emitError() << "tensor_map: element type " << elementType
-                       << ", expected f16 or bf16";
+                       << ", expected f32, f16 or bf16";
   int64_t panel = getTmaBytes(swizzle);
   if (panel == 0)
     return emitError() << "tensor_map: swizzle '" << stringifySwizzle(swizzle)

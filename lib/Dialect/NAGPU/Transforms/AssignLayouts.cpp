@@ -118,6 +118,8 @@ void LayoutAssigner::assumeAlignments() {
       memref = load.getSource();
     else if (auto store = dyn_cast<mlir::na::TileStoreOp>(op))
       memref = store.getDest();
+    else if (auto add = dyn_cast<mlir::na::TileAddOp>(op))
+      memref = add.getDest();
     if (!memref)
       return;
     int64_t alignment = getRowAlignment(cast<MemRefType>(memref.getType()));
@@ -177,6 +179,7 @@ LogicalResult LayoutAssigner::convert(Operation &op) {
       .Case([&](scf::ForallOp op) { return convertWarpgroups(op); })
       .Case([&](na::TileLoadOp op) { return convertLoad(op); })
       .Case([&](na::TileStoreOp op) { return convertStore(op); })
+      .Case([&](na::TileAddOp op) { return convertAdd(op); })
       .Case([&](na::TileWindowsOp op) { return convertWindows(op); })
       .Case([&](na::TileMaskOp op) { return convertMask(op); })
       .Case([&](na::TileBiasOp op) { return convertBias(op); })
@@ -539,6 +542,8 @@ LogicalResult LayoutAssigner::convertContract(linalg::ContractOp op) {
   for (unsigned dim = 0; dim < 3; ++dim)
     if (AffineExpr d = b.getAffineDimExpr(dim); d != m && d != n)
       k = d;
+  if (warpgroups && is(maps[0], k, m) && is(maps[1], k, n))
+    return convertColumnSums(op);
   bool transposed = is(maps[1], n, k);
   Value left = op.getInputs()[0], right = op.getInputs()[1];
   Value acc = fragment(op.getOutputs()[0]);

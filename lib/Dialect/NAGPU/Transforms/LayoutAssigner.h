@@ -86,6 +86,17 @@ private:
   /// As `buildProduct`, by `nagpu.wgmma`; null after an error.
   Value buildWarpgroupProduct(Value lhs, Value rhs, Value acc, bool transposed);
 
+  // ColumnSums.cpp
+  LogicalResult convertColumnSums(linalg::ContractOp op);
+  LogicalResult convertAdd(na::TileAddOp op);
+  /// A tile of the warpgroup's own, outside of the loop over warpgroups, of
+  /// which it has `count`.
+  SmallVector<Value> buildOwnTiles(SharedType type, int64_t count);
+  /// What the threads of the warpgroup have stored can be read by the TMA and
+  /// by products behind it.
+  void buildPublication();
+  void buildOwnBarrier();
+
   // WindowFragments.cpp
   LogicalResult convertWindows(na::TileWindowsOp op);
   LogicalResult convertMask(na::TileMaskOp op);
@@ -126,6 +137,10 @@ private:
   SmallVector<scf::ForOp> loops;
   IRMapping mapping;
   DenseMap<Value, Value> fragments, tiles;
+  /// Sums for columns, transposed: a fragment for every 64 channels.
+  DenseMap<Value, SmallVector<Value>> columnSums;
+  /// Whether the TMA reads tiles of the warpgroups, to the end.
+  bool addsTiles = false;
   /// The keys that the rows see on an axis: from `begin` on, up to `end`, or
   /// `size` of them if that is null.
   struct WindowBounds {

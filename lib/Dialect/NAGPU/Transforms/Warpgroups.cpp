@@ -38,7 +38,11 @@ LogicalResult LayoutAssigner::convertWarpgroups(scf::ForallOp loop) {
     mapping.map(from, to);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(warpgroups.getTerminator());
-  return convertBlock(*loop.getBody());
+  if (failed(convertBlock(*loop.getBody())))
+    return failure();
+  if (addsTiles)
+    TmaStoreWaitOp::create(b, /*pending=*/0);
+  return success();
 }
 
 Swizzle LayoutAssigner::getPanels(Type elementType, int64_t columns) {

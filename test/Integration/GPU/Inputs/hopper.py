@@ -168,12 +168,26 @@ CASES = [
          (8, 16), batch=2, op="dkv", channels=32),
     Case("dkv in three axes, three stages", (5, 9, 9), (3, 4, 5), (1, 4, 8),
          (1, 8, 8), (2, 8, 8), op="dkv", channels=32, scale=-0.5, stages=3),
+    Case("dqkv", (200,), (77,), (64,), (64,), (128,), heads=2, batch=2,
+         op="dqkv"),
+    Case("dqkv, a tile and one more", (129,), (129,), (64,), (64,), (128,),
+         op="dqkv"),
+    Case("dqkv, grouped heads, causal, f16", (300,), (120,), (48,), (64,),
+         (128,), heads=6, key_heads=2, dtype="f16", causal=[True], op="dqkv",
+         values=96),
+    Case("dqkv in two axes", (20, 37), (7, 12), (6, 8), (8, 8), (8, 16), heads=2,
+         stride=[2, 1], causal=[False, True], op="dqkv"),
+    Case("dqkv, a last warpgroup without keys", (9, 17), (9, 9), (4, 8), (8, 8),
+         (8, 16), batch=2, op="dqkv"),
+    Case("dqkv in three axes, three stages", (5, 9, 9), (3, 4, 5), (1, 4, 8),
+         (1, 8, 8), (2, 8, 8), op="dqkv", scale=-0.5, stages=3),
 ]
 
 # Inputs, statistics and outputs of each operation.
 OPERANDS = {"attention": ("q k v", "", "o lse"),
             "dq": ("q k v do", "lse delta", "dq"),
-            "dkv": ("q k v do", "lse delta", "dk dv")}
+            "dkv": ("q k v do", "lse delta", "dk dv"),
+            "dqkv": ("q k v do", "lse delta", "dq dk dv")}
 
 
 def lower(case, arguments):

@@ -137,6 +137,8 @@ class Slot:
         # Agent number -> its time of the last read; (agent, its operation) of
         # products that may read until the agent waits for them.
         self.reads, self.reading = {}, {}
+        # The agent whose threads stored what is there, and when.
+        self.stored = None
 
     def __str__(self):
         return f"slot {self.number} of {self.name}"
@@ -168,6 +170,7 @@ class Slot:
     def wrote(self, key, value):
         self.written = key, value
         self.reads, self.reading = {}, {}
+        self.stored = None
 
 
 class Copy:
@@ -218,6 +221,9 @@ class Agent:
         # the same of copies by threads, as tiles.
         self.groups, self.open = [], []
         self.copies = []
+        # Tiles that the TMA reads, in groups.
+        self.adds = []
+        self.proxy_fence = -1
         # Numbers of operations, to tell what is behind the last fence.
         self.time, self.fence, self.fenced = 0, -1, False
         self.line = None
@@ -330,6 +336,8 @@ class Machine:
             join(known, agent.clock)
             if agent.groups or agent.open:
                 raise Fault(f"{agent} ends with products in flight")
+            if sum(agent.adds, []):
+                raise Fault(f"{agent} ends while the TMA reads its tiles")
         for barrier in self.barriers:
             if barrier.bytes:
                 raise Fault(f"the kernel ends, but at {barrier} {barrier.state()}")

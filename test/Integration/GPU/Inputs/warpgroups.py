@@ -105,6 +105,17 @@ class Map:
         return values
 
 
+    def add(self, at, box, values):
+        """Adds what lies inside."""
+        assert not self.dilated
+        places = [start + index for start, index in zip(at, np.indices(box))]
+        inside = np.ones(box, bool)
+        for place, size in zip(places, self.values.shape):
+            inside &= (place >= 0) & (place < size)
+        index = tuple(place[inside] for place in places)
+        self.values[index] += values.reshape(box)[inside]
+
+
 class Fragment:
     """Rows are a column: [rows, 1]. `time` is the last write to it."""
 
@@ -129,6 +140,22 @@ class Tile:
         assert len(self.slots) == 1
         return self.slots[0]
 
+    @property
+    def data(self):
+        return self.slot.data
+
+
+class Panel(Tile):
+    """Some columns of a tile."""
+
+    def __init__(self, tile, first, columns):
+        super().__init__([tile.slot])
+        self.columns = slice(first, first + columns)
+
+    @property
+    def data(self):
+        return self.slot.data[:, self.columns]
+
 
 class Unknown:
     """What differs between threads has no value here."""
@@ -145,8 +172,8 @@ CONTROL = {"scf.for": "for_", "scf.if": "if_", "scf.while": "while_",
 # Another agent may come between these; between others it makes no difference.
 VISIBLE = {f"nagpu.{name}" for name in (
     "mbarrier_wait", "mbarrier_arrive", "mbarrier_expect_tx",
-    "mbarrier_arrive_copies", "named_barrier", "tma_load", "tma_store",
-    "async_copy", "ldvector", "wgmma", "wgmma_wait", "mailbox_put",
+    "mbarrier_arrive_copies", "named_barrier", "tma_load", "tma_store", "tma_add",
+    "tma_store_wait", "store_transposed", "async_copy", "ldvector", "wgmma", "wgmma_wait", "mailbox_put",
     "mailbox_get")}
 
 
@@ -324,6 +351,26 @@ class Block:
     def _nagpu_slot(self, agent, op, args, env):
         return Tile([self.pick(args[0].slots, args[1])])
 
+    def _nagpu_panel(self, agent, op, args, env):
+        (_, columns), _ = tile_type(op.result_types[0])
+        first = args[1] * columns
+        if not 0 <= first < args[0].slot.data.shape[1]:
+            raise Fault(f"panel {args[1]}")
+        return Panel(args[0], first, columns)
+
+    def _nagpu_store_transposed(self, agent, op, args, env):
+        source, dest = args
+        dest.slot.check_write(agent)
+        dest.slot.data[:] = self.fragment(source).T
+        dest.slot.wrote(agent.number, agent.clock[agent.number])
+        dest.slot.stored = agent, agent.time
+
+    def check_fence(self, slot):
+        """What threads have stored is fenced before another proxy reads it."""
+        if slot.stored and slot.stored[0].proxy_fence < slot.stored[1]:
+            raise Fault(f"reads {slot} without a nagpu.proxy_fence behind the "
+                        "stores to it")
+
     def _nagpu_mailbox_alloc(self, agent, op, args, env):
         slots, readers, words = (
             int(x) for x in re.findall(r"\d+", op.result_types[0]))
@@ -412,8 +459,31 @@ class Block:
     def _nagpu_tma_store(self, agent, op, args, env):
         raise AssertionError("no kernel stores by the TMA yet")
 
+    def _nagpu_tma_add(self, agent, op, args, env):
+        box, _ = tile_type(op.types[1])
+        source, tensor, *at = args
+        if len(at) > len(box) and not at.pop():
+            agent.adds.append([])
+            return
+        slot = source.slot
+        slot.check_read(agent)
+        self.check_fence(slot)
+        key = agent, agent.time
+        slot.reading[key] = True
+        agent.adds.append([(slot, key)])
+        for first in range(0, slot.data.shape[1], box[-1]):
+            tensor.add(at[:-1] + [at[-1] + first], box,
+                       slot.data[:, first : first + box[-1]])
+
+    def _nagpu_tma_store_wait(self, agent, op, args, env):
+        count = max(len(agent.adds) - op.integer("pending"), 0)
+        for slot, key in sum(agent.adds[:count], []):
+            if slot.reading.pop(key, None):
+                slot.read(agent)
+        del agent.adds[:count]
+
     def _nagpu_proxy_fence(self, agent, op, args, env):
-        pass
+        agent.proxy_fence = agent.time
 
     # Products.
     def _nagpu_wgmma_fence(self, agent, op, args, env):
@@ -424,8 +494,11 @@ class Block:
     def operand(self, agent, x):
         """The values of a shared tile or fragment that a product reads."""
         if isinstance(x, Tile):
-            x.slot.check_read(agent)
-            return x.slot.data
+            # What nobody has written is any number; the result may be dropped.
+            if x.slot.written is not None:
+                x.slot.check_read(agent)
+            self.check_fence(x.slot)
+            return x.data
         values = self.fragment(x)
         if x.time > agent.fence:
             raise Fault("a product reads registers that are written behind the "
@@ -436,8 +509,10 @@ class Block:
         if not agent.fenced:
             raise Fault("no nagpu.wgmma_fence before this group of products")
         lhs, rhs = (self.operand(agent, x) for x in args[:2])
-        if "transposed" in op.attrs:
+        if re.search(r"\btransposed", op.attrs):
             rhs = rhs.T
+        if "lhs_transposed" in op.attrs:
+            lhs = lhs.T
         values = lhs @ rhs
         if len(args) == 3:
             acc = args[2]
@@ -604,6 +679,8 @@ def read_box(values, at, box):
 
 class Module:
     def __init__(self, text):
+        # Names of affine maps say nothing here.
+        text = re.sub(r"^#map.*\n", "", text, flags=re.M)
         self.ops, self.arguments = parse(text)
 
     def find(self, kind, name):
@@ -673,6 +750,30 @@ class Host(Block):
 
     def _memref_expand_shape(self, agent, op, args, env):
         return args[0].reshaped(tile_type(op.result_types[0])[0])
+
+    # A workspace, and what is made of it.
+    def _memref_alloc(self, agent, op, args, env):
+        shape, kind = tile_type(op.result_types[0])
+        return Global(op.results[0], np.full(shape, np.nan), kind)
+
+    def _memref_dealloc(self, agent, op, args, env):
+        pass
+
+    def _linalg_fill(self, agent, op, args, env):
+        args[1].values[:] = args[0]
+
+    def _linalg_generic(self, agent, op, args, env):
+        """Of elements, one by one."""
+        body, dest = op.regions[0], args[-1]
+        env.update(zip(self.arguments[id(body)], (x.values for x in args)))
+        for inner in body:
+            operands = [env[x] for x in inner.operands]
+            if inner.name == "linalg.yield":
+                break
+            env.update(zip(inner.results,
+                           self.execute(agent, inner, operands, env)))
+        dest.values[:] = rounded(operands[0], dest.kind)
+        dest.writes[:] = 1
 
     def _memref_dim(self, agent, op, args, env):
         return args[0].values.shape[args[1]]

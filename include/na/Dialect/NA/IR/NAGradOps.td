@@ -283,6 +283,80 @@ def NA_AttentionDKVOp : NA_GradOp<"attention_dkv"> {
   let hasCanonicalizer = 1;
 }
 
+def NA_AttentionDQKVOp : NA_GradOp<"attention_dqkv"> {
+  let summary = "Gradients of queries, keys and values in one program";
+  let description = [{
+    `query_grad`, `key_grad` and `value_grad` of `na.attention_grad`, given the
+    statistics of the rows: the results of `na.attention_dq` and
+    `na.attention_dkv`, for a program that computes the gradient of every logit
+    once. There are no additional keys and there is no bias.
+
+    | operand | shape | element type |
+    |---|---|---|
+    | `query`, `key`, `value` | as in `na.attention` | as in `na.attention` |
+    | `output_grad` | `[B, X.., Hq, Dv]` | the query's |
+    | `lse`, `delta` | `[B, X.., Hq]` | f32; f64 for f64 |
+    | `query_grad`, `key_grad`, `value_grad` | `query`'s, `key`'s, `value`'s | the query's |
+
+    `na-tile-and-fuse` builds the program of `na.attention_dkv`, whose tiles
+    also add their part of `query_grad` to a workspace of the size of `query`, in
+    f32, or f64 for f64: memory linear in tokens. The order of these sums is not
+    defined, so results of two runs may differ by rounding. Other lowerings
+    split the operation into `na.attention_dq` and `na.attention_dkv`.
+
+    Errors: as `na.attention_grad`.
+
+    Example:
+
+    ```mlir
+    %dq, %dk, %dv = na.attention_dqkv
+        ins(%q, %k, %v, %do
+            : tensor<1x56x4x32xf32>, tensor<1x56x4x32xf32>,
+              tensor<1x56x4x32xf32>, tensor<1x56x4x32xf32>)
+        stats(%lse, %delta : tensor<1x56x4xf32>, tensor<1x56x4xf32>)
+        outs(%dq0, %dk0, %dv0
+             : tensor<1x56x4x32xf32>, tensor<1x56x4x32xf32>,
+               tensor<1x56x4x32xf32>)
+        window(<size = [7]>)
+        -> tensor<1x56x4x32xf32>, tensor<1x56x4x32xf32>, tensor<1x56x4x32xf32>
+    ```
+  }];
+  let arguments = (ins
+    NA_Shaped:$query, NA_Shaped:$key, NA_Shaped:$value, NA_Shaped:$output_grad,
+    NA_Statistic:$lse, NA_Statistic:$delta,
+    NA_Shaped:$query_grad, NA_Shaped:$key_grad, NA_Shaped:$value_grad,
+    NA_WindowAttr:$window, OptionalAttr<F64Attr>:$scale,
+    OptionalAttr<NA_ScheduleAttr>:$schedule);
+  let assemblyFormat = [{
+    `ins` `(` $query `,` $key `,` $value `,` $output_grad `:` type($query) `,`
+    type($key) `,` type($value) `,` type($output_grad) `)`
+    `stats` `(` $lse `,` $delta `:` type($lse) `,` type($delta) `)`
+    `outs` `(` $query_grad `,` $key_grad `,` $value_grad `:` type($query_grad)
+    `,` type($key_grad) `,` type($value_grad) `)`
+    `window` `(` $window `)`
+    attr-dict (`->` type($results)^)?
+  }];
+  let builders = [
+    // With destinations; results follow from them.
+    OpBuilder<(ins "::mlir::Value":$query, "::mlir::Value":$key,
+                   "::mlir::Value":$value, "::mlir::Value":$outputGrad,
+                   "::mlir::Value":$lse, "::mlir::Value":$delta,
+                   "::mlir::Value":$queryGrad, "::mlir::Value":$keyGrad,
+                   "::mlir::Value":$valueGrad,
+                   "::mlir::na::WindowAttr":$window,
+                   "::mlir::FloatAttr":$scale,
+                   CArg<"::mlir::na::ScheduleAttr", "{}">:$schedule)>
+  ];
+  let hasCanonicalizer = 1;
+  let extraClassDeclaration = attentionGradDeclaration # [{
+    /// There is none.
+    ::mlir::Value getBias() { return {}; }
+    /// Replaces the operation by `na.attention_dq` and `na.attention_dkv`.
+    std::pair<::mlir::na::AttentionDQOp, ::mlir::na::AttentionDKVOp>
+    split(::mlir::RewriterBase &rewriter);
+  }];
+}
+
 def NA_AttentionDAdditionalOp : NA_GradOp<"attention_dadditional"> {
   let summary = "Gradients of the additional keys and values of attention";
   let description = [{

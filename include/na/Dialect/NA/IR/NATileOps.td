@@ -95,6 +95,34 @@ def NA_TileStoreOp : Op<NA_Dialect, "tile.store",
   let hasVerifier = 1;
 }
 
+def NA_TileAddOp : Op<NA_Dialect, "tile.add",
+    [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "Adds a tile to a box of tokens of one batch and head";
+  let description = [{
+    `na.tile.store` that adds to what `dest`, `[B, X.., H, D]`, holds: each
+    element in one step that no other thread comes between. The tile, `[lanes,
+    D]` or `[D, lanes]` with `transposed`, has the element type of `dest`, f32 or
+    f64.
+
+    Example:
+
+    ```mlir
+    na.tile.add %t to %sums[%b, %h] at(%x, %y) box [8, 8] dilation [1, 1]
+      transposed : tensor<32x64xf32>, memref<1x56x56x2x32xf32>
+    ```
+  }];
+  let arguments = (ins
+    NA_AnyShaped:$tile, MemRefOf<[F64, F32]>:$dest, Index:$batch, Index:$head,
+    Variadic<Index>:$at, DenseI64ArrayAttr:$box, DenseI64ArrayAttr:$dilation,
+    UnitAttr:$transposed);
+  let assemblyFormat = [{
+    $tile `to` $dest `[` $batch `,` $head `]` `at` `(` $at `)` `box` $box
+    `dilation` $dilation (`transposed` $transposed^)? attr-dict
+    `:` type($tile) `,` type($dest)
+  }];
+  let hasVerifier = 1;
+}
+
 def NA_TileWindowsOp : NA_TileOp<"windows",
     [AttrSizedOperandSegments,
      NA_OneOperandEach<[2],

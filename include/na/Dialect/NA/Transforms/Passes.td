@@ -392,6 +392,10 @@ def NADecomposeAttentionGrad : Pass<"na-decompose-attention-grad"> {
     No sum of the parts needs atomic operations, so the result is
     deterministic, whether or not the operation asks for it.
 
+    With `together`, an operation that is not `deterministic` and has neither a
+    bias nor additional keys nor dilation gets one `na.attention_dqkv` for the
+    gradients of queries, keys and values.
+
     With `unfused`, the attention weights are computed once more from the LSE
     and are, with their gradients, tensors `[B, X.., Hq, prod(size)]` in memory:
     `na.qk`, the exponentials, `na.av_grad`, the gradients of the scores, and
@@ -453,7 +457,10 @@ def NADecomposeAttentionGrad : Pass<"na-decompose-attention-grad"> {
            "Keep attention weights and their gradients in memory">,
     Option<"weightsLimit", "weights-limit", "int64_t", "-1",
            "With unfused, the most bytes that attention weights may take; of "
-           "any size, known or not, if negative">
+           "any size, known or not, if negative">,
+    Option<"together", "together", "bool", "false",
+           "One operation for the gradients of queries, keys and values, whose "
+           "sums need not be deterministic">
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect",

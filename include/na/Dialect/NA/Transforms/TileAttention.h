@@ -19,6 +19,10 @@ namespace mlir::na {
 void tileAttention(AttentionOp op, RewriterBase &rewriter);
 void tileAttentionDQ(AttentionDQOp op, RewriterBase &rewriter);
 void tileAttentionDKV(AttentionDKVOp op, RewriterBase &rewriter);
+/// That of the gradients of keys and values, which also adds what its tiles
+/// contribute to those of the queries to a workspace. The schedule has
+/// warpgroups.
+void tileAttentionDQKV(AttentionDQKVOp op, RewriterBase &rewriter);
 
 } // namespace mlir::na
 

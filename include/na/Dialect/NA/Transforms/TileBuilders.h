@@ -75,6 +75,11 @@ Value buildScores(ImplicitLocOpBuilder &b, const TileForm &form, Value column,
 Value buildWeightedSums(ImplicitLocOpBuilder &b, const TileForm &form,
                         Value weights, Value column, Value accumulator);
 
+/// The sums over rows, `row` weighted by `weights` of row-major tiles, as
+/// [channels, columns]: the transposed gradient of the columns.
+Value buildColumnSums(ImplicitLocOpBuilder &b, const TileForm &form,
+                      Value weights, Value row);
+
 /// The column ranges of the rows of a tile, [2 * axes, rows].
 Value buildRanges(ImplicitLocOpBuilder &b, const TileGrid &grid,
                   ArrayRef<AxisTile> axes);

@@ -309,7 +309,7 @@ def NAGPU_TensorMapOp : NAGPU_Op<"tensor_map", [Pure]> {
       -> !nagpu.tensor_map<1x8x8x64xbf16, tma128>
     ```
   }];
-  let arguments = (ins MemRefOf<[F16, BF16]>:$source,
+  let arguments = (ins MemRefOf<[F32, F16, BF16]>:$source,
                        OptionalAttr<DenseI64ArrayAttr>:$dilation);
   let results = (outs NAGPU_TensorMapType:$result);
   let assemblyFormat = [{
@@ -396,12 +396,37 @@ def NAGPU_TmaStoreOp : NAGPU_Op<"tma_store",
   let hasVerifier = 1;
 }
 
+def NAGPU_TmaAddOp : NAGPU_Op<"tma_add",
+    [MemoryEffects<[MemRead, MemWrite]>, AttrSizedOperandSegments]> {
+  let summary = "Starts to add a shared tile to a box of a tensor";
+  let description = [{
+    `nagpu.tma_store` of f32 that adds to what is there: in the L2 cache, each
+    element in one step, in no defined order among those who add. With a condition
+    after `if`, nothing is added where it is false.
+
+    Example:
+
+    ```mlir
+    nagpu.tma_add %tile to %map[%b, %x, %y, %z, %c] if %later
+      : !nagpu.shared<64x64xf32, tma128>, !nagpu.tensor_map<1x1x8x8x32xf32, tma128>
+    ```
+  }];
+  let arguments = (ins NAGPU_SharedType:$source, NAGPU_TensorMapType:$map,
+                       Variadic<Index>:$at, Optional<I1>:$condition);
+  let assemblyFormat = [{
+    $source `to` $map `[` $at `]` (`if` $condition^)? attr-dict
+    `:` type($source) `,` type($map)
+  }];
+  let hasVerifier = 1;
+}
+
 def NAGPU_TmaStoreWaitOp : NAGPU_Op<"tma_store_wait",
     [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Waits until stores have read their tiles";
   let description = [{
     The thread that issued them waits until at most the `pending` youngest
-    `nagpu.tma_store` still read shared memory; others do not wait.
+    `nagpu.tma_store` and `nagpu.tma_add` still read shared memory; others do not
+    wait.
 
     Example:
 
@@ -419,8 +444,8 @@ def NAGPU_ProxyFenceOp : NAGPU_Op<"proxy_fence",
   let summary = "Orders a thread's accesses before those of the TMA and wgmma";
   let description = [{
     What the thread wrote to shared memory by ordinary stores is seen by the
-    asynchronous proxy (`nagpu.tma_store`, `nagpu.wgmma`) that is ordered behind
-    this fence. Between threads a barrier is needed besides.
+    asynchronous proxy (`nagpu.tma_store`, `nagpu.tma_add`, `nagpu.wgmma`) that is
+    ordered behind this fence. Between threads a barrier is needed besides.
 
     Example:
 
@@ -429,6 +454,54 @@ def NAGPU_ProxyFenceOp : NAGPU_Op<"proxy_fence",
     ```
   }];
   let assemblyFormat = "attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
+// Fragments of a warpgroup in shared memory
+//===----------------------------------------------------------------------===//
+
+def NAGPU_PanelOp : NAGPU_Op<"panel", [Pure]> {
+  let summary = "One panel of a shared tile";
+  let description = [{
+    The columns of panel `index` of a tile in panels of the TMA, as a tile.
+
+    Example: the first 64 channels:
+
+    ```mlir
+    %half = nagpu.panel %tile[%c0]
+      : !nagpu.shared<64x128xbf16, tma128> -> !nagpu.shared<64x64xbf16, tma128>
+    ```
+  }];
+  let arguments = (ins NAGPU_SharedType:$tile, Index:$index);
+  let results = (outs NAGPU_SharedType:$result);
+  let assemblyFormat = [{
+    $tile `[` $index `]` attr-dict `:` type($tile) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def NAGPU_StoreTransposedOp : NAGPU_Op<"store_transposed",
+    [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Stores a fragment of a warpgroup to a shared tile, transposed";
+  let description = [{
+    Column `j` of the fragment, `[64, N]` of 4 warps, becomes row `j` of the tile,
+    `[N, 64]` in panels of 128 bytes: an `lhs` of 16 bits by `stmatrix`, an
+    `accumulator` of f32 element by element, without bank conflicts. Before the
+    asynchronous proxy reads the tile, each thread executes `nagpu.proxy_fence`
+    and all meet in a barrier.
+
+    Example:
+
+    ```mlir
+    nagpu.store_transposed %f into %tile
+      : !nagpu.fragment<64x80xbf16, lhs, 4>, !nagpu.shared<80x64xbf16, tma128>
+    ```
+  }];
+  let arguments = (ins NAGPU_FragmentType:$source, NAGPU_SharedType:$dest);
+  let assemblyFormat = [{
+    $source `into` $dest attr-dict `:` type($source) `,` type($dest)
+  }];
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -445,7 +518,8 @@ def NAGPU_WgmmaOp : NAGPU_Op<"wgmma",
     f32, N a multiple of 8 up to 256. `lhs` is a shared tile `[64, K]` or a
     fragment `64xK` of role `lhs` and 4 warps. `rhs` is a shared tile `[K, N]`,
     or `[N, K]` with `transposed`. Both tiles lie in panels (`tma128`, `tma64`,
-    `tma32`). Without `acc` the sum starts at zero.
+    `tma32`). With `lhs_transposed`, `lhs` is a shared tile `[K, 64]` of one
+    panel. Without `acc` the sum starts at zero.
 
     The result is in flight until a `nagpu.wgmma_wait` gives it back: until then
     only a further `nagpu.wgmma` may take it, as its `acc`. Registers that the
@@ -464,10 +538,11 @@ def NAGPU_WgmmaOp : NAGPU_Op<"wgmma",
   }];
   let arguments = (ins AnyTypeOf<[NAGPU_SharedType, NAGPU_FragmentType]>:$lhs,
                        NAGPU_SharedType:$rhs, Optional<NAGPU_FragmentType>:$acc,
-                       UnitAttr:$transposed);
+                       UnitAttr:$transposed, UnitAttr:$lhs_transposed);
   let results = (outs NAGPU_FragmentType:$result);
   let assemblyFormat = [{
-    $lhs `,` $rhs (`,` $acc^)? (`transposed` $transposed^)? attr-dict
+    $lhs `,` $rhs (`,` $acc^)? (`transposed` $transposed^)?
+    (`lhs_transposed` $lhs_transposed^)? attr-dict
     `:` type($lhs) `,` type($rhs) `->` type($result)
   }];
   let hasVerifier = 1;

@@ -225,6 +225,41 @@ def NAGPUOverlapProducts : Pass<"nagpu-overlap-products"> {
     "::mlir::scf::SCFDialect"];
 }
 
+def NAGPUDeferColumnSums : Pass<"nagpu-defer-column-sums"> {
+  let summary = "Sums for columns one tile later, over the rows of the CTA";
+  let description = [{
+    Rewrites the loop over tiles in the consumers of the gradients of keys and
+    values that also add to those of queries, as `nagpu-assign-layouts` builds
+    it: there each warpgroup stores its weights, waits for itself, and adds its
+    product with its own rows. Where each warpgroup can take a block of 64
+    channels, it now adds the sums over the rows of all warpgroups to its block,
+    and does so in the next iteration, or behind the loop:
+
+    * the weights go to a ring of as many slots as tiles, and an arrival at a
+      barrier says so; no warpgroup waits for the other within an iteration;
+    * the product of the tile before is issued behind that for the scores, and
+      its result is written before the second product of loaded tiles, whose
+      registers it had; the products of that tile come in the order in which
+      elementwise work finds one to run beside;
+    * a warpgroup that leaves out a tile stores weights of zero, and does its part
+      for the tile before. In the first iteration nothing is added.
+
+    Example: the middle of an iteration becomes
+
+    ```mlir
+    nagpu.mbarrier_wait %full[%previous] parity %p : !nagpu.barrier<2>
+    nagpu.wgmma_fence
+    %0 = nagpu.wgmma %keys0, %weights0 transposed lhs_transposed : ..
+    %1 = nagpu.wgmma %keys1, %weights1, %0 transposed lhs_transposed : ..
+    nagpu.wgmma_commit
+    ```
+
+    A kernel of another form, or with rings of one slot, is left as it is.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::nagpu::NAGPUDialect"];
+}
+
 def NAGPUOverlapGradients : Pass<"nagpu-overlap-gradients"> {
   let summary = "Let products of a tile run beside its elementwise work";
   let description = [{
