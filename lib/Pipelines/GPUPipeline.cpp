@@ -91,8 +91,9 @@ void mlir::na::buildGPUKernelsPipeline(OpPassManager &pm,
   pm.addPass(createCanonicalizerPass());
   NADecomposeAttentionGradOptions gradients;
   gradients.unfused = options.mode != LoweringMode::Fused;
-  gradients.together =
-      options.mode == LoweringMode::Fused && options.chip == "sm_90a";
+  gradients.together = options.gradientsTogether &&
+                       options.mode == LoweringMode::Fused &&
+                       options.chip == "sm_90a";
   if (options.mode == LoweringMode::Naive)
     gradients.weightsLimit = options.naiveWeightsLimit;
   pm.addPass(createNADecomposeAttentionGrad(gradients));

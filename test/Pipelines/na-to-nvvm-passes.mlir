@@ -32,8 +32,9 @@
 // HOPPER-NEXT: {{^ *}}reconcile-unrealized-casts{{(\{.*)?,?$}}
 // HOPPER:      nvvm-attach-target{O=3 chip=sm_90a {{.*}}features=+ptx80 {{.*}}
 
-// RUN: na-opt %s -na-to-nvvm="mode=fused chip=sm_90a arrive-by-lanes" --dump-pass-pipeline 2>&1 \
+// RUN: na-opt %s -na-to-nvvm="mode=fused chip=sm_90a arrive-by-lanes gradients-together" --dump-pass-pipeline 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=LANES
+// LANES:      {{^ *}}na-decompose-attention-grad{together=true
 // LANES:      {{^ *}}nagpu-overlap-gradients{{(\{.*)?,?$}}
 // LANES-NEXT: {{^ *}}nagpu-arrive-by-lanes{{(\{.*)?,?$}}
 

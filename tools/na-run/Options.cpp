@@ -172,6 +172,10 @@ struct Flags {
       "arrive-by-lanes", cl::cat(compileCategory),
       cl::desc("All lanes of a warp arrive at the barriers of sm_90a, so that "
                "compute-sanitizer's racecheck sees their order; slower")};
+  cl::opt<bool> gradientsTogether{
+      "gradients-together", cl::cat(compileCategory),
+      cl::desc("One kernel of sm_90a for the gradients of queries, keys and "
+               "values, where the compiler has one; not deterministic")};
   Text dumpPtx{"dump-ptx", cl::value_desc("file"), cl::cat(compileCategory),
                cl::desc("Write the GPU's assembly code")};
   cl::opt<bool> compileOnly{
@@ -520,6 +524,7 @@ llvm::Error Flags::checkCombination(bool explains) const {
           static_cast<const cl::Option *>(&noFallback),
           static_cast<const cl::Option *>(&tf32),
           static_cast<const cl::Option *>(&arriveByLanes),
+          static_cast<const cl::Option *>(&gradientsTogether),
           static_cast<const cl::Option *>(&dumpPtx),
           static_cast<const cl::Option *>(&compileOnly),
           static_cast<const cl::Option *>(&pause),
@@ -632,6 +637,7 @@ llvm::Expected<Options> Flags::getOptions(Tool tool) const {
   options.noFallback = noFallback;
   options.tf32 = tf32;
   options.arriveByLanes = arriveByLanes;
+  options.gradientsTogether = gradientsTogether;
   options.ptxFile = dumpPtx;
   options.compileOnly = compileOnly;
   options.scheduleTarget = scheduleTarget;

@@ -56,6 +56,8 @@ struct Options {
   bool tf32 = false;
   /// All lanes of a warp arrive at barriers.
   bool arriveByLanes = false;
+  /// The gradients of queries, keys and values in one kernel.
+  bool gradientsTogether = false;
   /// Where the PTX goes; empty for nowhere.
   std::string ptxFile;
   /// Stop after compilation.

@@ -151,6 +151,12 @@ struct GPUPipelineOptions : PassPipelineOptions<GPUPipelineOptions> {
       llvm::cl::desc("Let all lanes of a warp arrive at the barriers of "
                      "sm_90a, for tools that look for races; slower"),
       llvm::cl::init(false)};
+  Option<bool> gradientsTogether{
+      *this, "gradients-together",
+      llvm::cl::desc("On sm_90a, compute the gradients of queries, keys and "
+                     "values of an operation that is not deterministic in one "
+                     "kernel, which adds those of queries up in memory"),
+      llvm::cl::init(false)};
   Option<int64_t> naiveWeightsLimit{
       *this, "naive-weights-limit",
       llvm::cl::desc("With mode=naive, the most bytes of attention weights in "
