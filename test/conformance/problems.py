@@ -70,6 +70,7 @@ class Problem:
     dtype: str = "f32"
     lse: bool = True
     dynamic: bool = False
+    dynamic_batch: bool = False
     # The gradients, of the output and, with `lse_grad`, of the LSE too.
     backward: bool = False
     lse_grad: bool = False
@@ -207,6 +208,8 @@ class Problem:
             flags.append("--lse=false")
         if self.dynamic:
             flags.append("--dynamic")
+        elif self.dynamic_batch:
+            flags.append("--dynamic-batch")
         return flags
 
 

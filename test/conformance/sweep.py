@@ -213,6 +213,8 @@ def hopper_problem(rng):
         scale=scales[rng.integers(len(scales))],
         dtype=dtype,
         lse=bool(rng.random() < 0.9),
+        # Only tokens must be static for the boxes of the TMA.
+        dynamic_batch=bool(rng.random() < 0.25),
     )
 
 

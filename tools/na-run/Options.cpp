@@ -152,6 +152,8 @@ struct Flags {
                "in a program of their own")};
   cl::opt<bool> dynamic{"dynamic", cl::cat(programCategory),
                         cl::desc("Compile with dynamic batch and token sizes")};
+  cl::opt<bool> dynamicBatch{"dynamic-batch", cl::cat(programCategory),
+                             cl::desc("Compile with a dynamic batch")};
   Text target{"target", cl::value_desc("name"), cl::init("cpu"),
               cl::cat(compileCategory),
               cl::desc("Machine to compile for: cpu (default), cuda, an "
@@ -455,6 +457,7 @@ llvm::Expected<Problem> Flags::parseProblem() const {
   }
   problem.lse = lse;
   problem.dynamic = dynamic;
+  problem.dynamicBatch = dynamic || dynamicBatch;
   problem.backward = backward;
   return problem;
 }
@@ -474,23 +477,25 @@ llvm::Error parseFiles(const cl::list<std::string> &option,
 
 llvm::Error Flags::checkCombination(bool explains) const {
   if (!file.empty()) {
-    for (const cl::Option *option : {static_cast<const cl::Option *>(&shape),
-                                     static_cast<const cl::Option *>(&window),
-                                     static_cast<const cl::Option *>(&stride),
-                                     static_cast<const cl::Option *>(&dilation),
-                                     static_cast<const cl::Option *>(&causal),
-                                     static_cast<const cl::Option *>(&batch),
-                                     static_cast<const cl::Option *>(&heads),
-                                     static_cast<const cl::Option *>(&kvHeads),
-                                     static_cast<const cl::Option *>(&headDim),
-                                     static_cast<const cl::Option *>(&valueDim),
-                                     static_cast<const cl::Option *>(&scale),
-                                     static_cast<const cl::Option *>(&extraKV),
-                                     static_cast<const cl::Option *>(&bias),
-                                     static_cast<const cl::Option *>(&dtype),
-                                     static_cast<const cl::Option *>(&lse),
-                                     static_cast<const cl::Option *>(&backward),
-                                     static_cast<const cl::Option *>(&dynamic)})
+    for (const cl::Option *option :
+         {static_cast<const cl::Option *>(&shape),
+          static_cast<const cl::Option *>(&window),
+          static_cast<const cl::Option *>(&stride),
+          static_cast<const cl::Option *>(&dilation),
+          static_cast<const cl::Option *>(&causal),
+          static_cast<const cl::Option *>(&batch),
+          static_cast<const cl::Option *>(&heads),
+          static_cast<const cl::Option *>(&kvHeads),
+          static_cast<const cl::Option *>(&headDim),
+          static_cast<const cl::Option *>(&valueDim),
+          static_cast<const cl::Option *>(&scale),
+          static_cast<const cl::Option *>(&extraKV),
+          static_cast<const cl::Option *>(&bias),
+          static_cast<const cl::Option *>(&dtype),
+          static_cast<const cl::Option *>(&lse),
+          static_cast<const cl::Option *>(&backward),
+          static_cast<const cl::Option *>(&dynamic),
+          static_cast<const cl::Option *>(&dynamicBatch)})
       if (option->getNumOccurrences())
         return fail("--{0} describes a problem, but the program comes from the "
                     "file '{1}'",

@@ -31,6 +31,8 @@ struct Problem {
   bool lse = true;
   /// Batch and spatial sizes are dynamic in the program.
   bool dynamic = false;
+  /// The batch is dynamic, whatever the spatial sizes are.
+  bool dynamicBatch = false;
   /// The gradients of the operation instead of its output.
   bool backward = false;
   /// A backward program reads the output and the LSE instead of computing them.

@@ -217,8 +217,9 @@ static llvm::Expected<Program> buildProgram(const Problem &problem,
                       FloatType element, unsigned dynamicSizes) {
     program.shapes[name].assign(shape.begin(), shape.end());
     SmallVector<int64_t> sizes(shape);
-    if (problem.dynamic)
-      std::fill_n(sizes.begin(), dynamicSizes, ShapedType::kDynamic);
+    unsigned count = std::min<unsigned>(
+        dynamicSizes, problem.dynamic ? dynamicSizes : problem.dynamicBatch);
+    std::fill_n(sizes.begin(), count, ShapedType::kDynamic);
     types.push_back(RankedTensorType::get(sizes, element));
     locations.push_back(NameLoc::get(builder.getStringAttr(name)));
   };
@@ -475,7 +476,7 @@ Work run::countWork(const Program &program, const Options &options) {
       work.contractions += points;
     }
   });
-  if (options.problem && options.problem->dynamic) {
+  if (options.problem && options.problem->dynamicBatch) {
     const Problem &problem = *options.problem;
     SmallVector<::na::window::Axis> axes;
     for (size_t axis = 0; axis < problem.shape.size(); ++axis)
