@@ -6,10 +6,14 @@
 Needs PyTorch (a CPU build is enough) and a C++ compiler for torch.compile.
 Every problem runs in rounds: our kernel, then each peer, so that all see the
 same machine. Peers are checked against our output before they are timed.
+
+With --backward times are of a forward pass and the gradients of q, k and v, ours
+as two programs, the peers' by autograd. FlexAttention has no gradients on a CPU.
 """
 
 import argparse
 import datetime
+import functools
 import json
 import os
 import statistics
@@ -36,21 +40,32 @@ PROBLEMS = {
 }
 
 
-def na_run(args, p, arrays, folder):
-    """One process of ours: returns its JSON report and the output."""
+def na_run(args, p, arrays, folder, outputs=("o",), flags=()):
+    """One process of ours: returns its JSON report and the outputs."""
     inputs = ",".join(f"{n}={folder}/{n}.npy" for n in arrays)
     for name, array in arrays.items():
         np.save(f"{folder}/{name}.npy", array)
     report = f"{folder}/report.json"
     command = [
-        args.na_run, *p.flags(), "--bench",
+        args.na_run, *p.flags(), *flags, "--bench",
         f"--threads={args.threads}", f"--runs={args.runs}",
-        "--inputs=" + inputs, f"--outputs=o={folder}/o.npy",
+        "--inputs=" + inputs,
+        "--outputs=" + ",".join(f"{n}={folder}/{n}.npy" for n in outputs),
         f"--json={report}"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL,
                    stderr=subprocess.DEVNULL)
     with open(report) as file:
-        return json.load(file), np.load(f"{folder}/o.npy")
+        return json.load(file), [np.load(f"{folder}/{n}.npy") for n in outputs]
+
+
+def forward_and_gradients(args, p, arrays, folder):
+    """As na_run; the seconds are of the two programs together."""
+    inputs = {n: arrays[n] for n in ("q", "k", "v")}
+    forward, o = na_run(args, p, inputs, folder)
+    report, gradients = na_run(args, p, arrays, folder, ("dq", "dk", "dv"),
+                               ("--backward",))
+    report["bench"]["median_s"] += forward["bench"]["median_s"]
+    return report, o + gradients
 
 
 def peers_of(torch, p, arrays):
@@ -58,27 +73,41 @@ def peers_of(torch, p, arrays):
     import torch.nn.functional as F
     from torch.nn.attention.flex_attention import (create_block_mask,
                                                    flex_attention)
-    q, k, v = (torch.from_numpy(a).flatten(1, -3).transpose(1, 2).contiguous()
-               for a in arrays.values())
+    q, k, v, *grad = (
+        torch.from_numpy(a).flatten(1, -3).transpose(1, 2).contiguous()
+        for a in arrays.values())
+
+    def of(attention):
+        """Calls it with the gradients that are asked for."""
+        if not grad:
+            return lambda: [attention(q, k, v)]
+        leaves = [x.requires_grad_() for x in (q, k, v)]
+
+        def call():
+            o = attention(*leaves)
+            return [o.detach(), *torch.autograd.grad(o, leaves, grad[0])]
+        return call
     tokens = q.shape[2]
     dense = p.shape == p.window
     peers = {}
     if dense:
-        peers["sdpa"] = lambda: F.scaled_dot_product_attention(q, k, v)
+        peers["sdpa"] = of(F.scaled_dot_product_attention)
     else:
         visible = mask_of(torch, p)
         index = torch.arange(tokens)
         mask = visible(index[:, None], index[None, :])
-        peers["sdpa+mask"] = lambda: F.scaled_dot_product_attention(
-            q, k, v, attn_mask=mask)
+        peers["sdpa+mask"] = of(functools.partial(
+            F.scaled_dot_product_attention, attn_mask=mask))
+        if grad:
+            return peers
         block_mask = create_block_mask(
             lambda b, h, qi, ki: visible(qi, ki), None, None, tokens, tokens,
             device="cpu")
         # One compilation per problem, for its sizes.
         torch._dynamo.reset()
         compiled = torch.compile(flex_attention, dynamic=False)
-        peers["flex (compiled)"] = lambda: compiled(q, k, v,
-                                                    block_mask=block_mask)
+        peers["flex (compiled)"] = of(functools.partial(
+            compiled, block_mask=block_mask))
     return peers
 
 
@@ -98,6 +127,8 @@ def main():
     parser.add_argument("--runs", type=int, default=20, help="per round")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", action="append", choices=PROBLEMS)
+    parser.add_argument("--backward", action="store_true",
+                        help="a forward pass and its gradients")
     parser.add_argument("--output", help="write the results to a JSON file")
     args = parser.parse_args()
     import torch
@@ -117,27 +148,31 @@ def main():
         rng = np.random.default_rng(0)
         shape = [1, *p.shape, p.heads, p.head_dim]
         arrays = {n: rng.standard_normal(shape, dtype=np.float32)
-                  for n in ("q", "k", "v")}
+                  for n in ("q", "k", "v", "do")[:4 if args.backward else 3]}
+        run_ours = forward_and_gradients if args.backward else na_run
         medians, rate = {}, None
-        with tempfile.TemporaryDirectory() as folder, torch.no_grad():
+        with (tempfile.TemporaryDirectory() as folder,
+              torch.set_grad_enabled(args.backward)):
             peers = peers_of(torch, p, arrays)
-            _, ours = na_run(args, p, arrays, folder)
+            _, ours = run_ours(args, p, arrays, folder)
             for peer, call in peers.items():
-                theirs = call().transpose(1, 2).reshape(ours.shape).numpy()
-                error = (np.linalg.norm(ours - theirs) /
-                         np.linalg.norm(theirs))
-                if not error < 1e-5:
-                    sys.exit(f"{name}: {peer} differs from ours by {error:.1e}")
+                for a, b in zip(ours, call()):
+                    b = b.transpose(1, 2).reshape(a.shape).numpy()
+                    error = np.linalg.norm(a - b) / np.linalg.norm(b)
+                    if not error < 1e-5:
+                        sys.exit(f"{name}: {peer} differs from ours by "
+                                 f"{error:.1e}")
             samples = {peer: [] for peer in ["na", *peers]}
             for _ in range(args.rounds):
-                report, _ = na_run(args, p, arrays, folder)
+                report, _ = run_ours(args, p, arrays, folder)
                 samples["na"].append(report["bench"]["median_s"])
                 for peer, call in peers.items():
                     time_once(call, 3)
                     samples[peer] += time_once(call, args.runs)
             medians = {peer: statistics.median(t) for peer, t in samples.items()}
             rate = report["bench"]["matmul_flop_per_s"] / 1e9
-        flops = useful_flop(p)
+        # Two products forward, five backward.
+        flops = useful_flop(p) * (3.5 if args.backward else 1)
         for peer, median in medians.items():
             ratio = "" if peer == "na" else f"{median / medians['na']:.2f}x"
             print(f"{name:20} {peer:18} {median * 1e3:10.3f} "

@@ -57,8 +57,10 @@ static void addTiledKernels(OpPassManager &pm,
     pm.addPass(nagpu::createNAGPUSpecializeWarps());
     pm.addPass(createCanonicalizerPass());
     pm.addPass(createCSEPass());
-    pm.addPass(nagpu::createNAGPUPersistentGrid());
+    if (options.persistentGrid)
+      pm.addPass(nagpu::createNAGPUPersistentGrid());
     pm.addPass(nagpu::createNAGPUOverlapProducts());
+    pm.addPass(nagpu::createNAGPUNarrowWeights());
     pm.addPass(nagpu::createNAGPUDeferColumnSums());
     pm.addPass(nagpu::createNAGPUOverlapGradients());
     if (options.arriveByLanes)

@@ -27,7 +27,7 @@ constexpr int64_t maxGradientWarpgroups = 2;
 constexpr int64_t ownRows = 64;
 /// Columns of one product, and rows of a box of the TMA.
 constexpr int64_t maxColumns = 192, columnMultiple = 16;
-constexpr int64_t maxRegisters = 240;
+constexpr int64_t maxRegisters = mostConsumerRegisters;
 
 /// A tiling as rows and columns.
 struct Shape {
@@ -56,7 +56,7 @@ int64_t countSharedBytes(const GpuProblem &problem, const Shape &shape) {
       2 * 4 * (problem.hasKeyRows() ? shape.stages * shape.columns : rows);
   int64_t bytes =
       problem.operandBytes * channels * (rows + shape.stages * shape.columns) +
-      statistics + bookkeepingBytes;
+      statistics + gradientBookkeepingBytes;
   // The gradients of scores, and the f32 that are added to those of queries.
   if (problem.gradient == Gradient::All)
     bytes += shape.columns *
@@ -64,8 +64,14 @@ int64_t countSharedBytes(const GpuProblem &problem, const Shape &shape) {
   return bytes;
 }
 
+bool hasNarrowWeights(const GpuProblem &problem, int64_t columns) {
+  return problem.hasKeyRows() &&
+         needsNarrowWeights(getChannels(problem).sums / 2, columns);
+}
+
 int64_t countRegisters(const GpuProblem &problem, int64_t columns) {
-  return countGradientRegisters(getChannels(problem).sums / 2, columns);
+  return countGradientRegisters(getChannels(problem).sums / 2, columns,
+                                hasNarrowWeights(problem, columns));
 }
 
 /// None if the block does not fit.
@@ -176,11 +182,17 @@ private:
            columns -= columnMultiple) {
         shape = {warpgroups, columns, HopperTiling().stages};
         budgets = getBudgets(problem, chip, shape);
-        if (!budgets)
+        if (!budgets || isForHandsOnly())
           continue;
         for (split = 0; split < (warpgroups > 1 ? rank : 1); ++split)
           visitBoxes(columns, column, [&] { visit(); });
       }
+  }
+
+  /// No time of two programs with narrow weights is known.
+  bool isForHandsOnly() const {
+    return problem.gradient != Gradient::All &&
+           hasNarrowWeights(problem, shape.columns);
   }
 
   const AxisCost &getAxis(size_t axis, int64_t rowTile, int64_t columnTile) {

@@ -59,6 +59,8 @@ static std::string getPipeline(const Options &options, StringRef mode,
     os << " f32-math=tf32";
   if (options.arriveByLanes)
     os << " arrive-by-lanes";
+  if (!options.persistentGrid)
+    os << " persistent-grid=false";
   if (options.gradientsTogether)
     os << " gradients-together";
   for (auto [name, tile] : {std::pair("query-tile", &options.queryTile),

@@ -174,6 +174,11 @@ struct Flags {
       "arrive-by-lanes", cl::cat(compileCategory),
       cl::desc("All lanes of a warp arrive at the barriers of sm_90a, so that "
                "compute-sanitizer's racecheck sees their order; slower")};
+  cl::opt<bool> persistentGrid{
+      "persistent-grid", cl::init(true), cl::cat(compileCategory),
+      cl::desc("Kernels of sm_90a with as many thread blocks as run at a time "
+               "(default); with =false, one for each tile, in the order in "
+               "which the GPU starts them")};
   cl::opt<bool> gradientsTogether{
       "gradients-together", cl::cat(compileCategory),
       cl::desc("One kernel of sm_90a for the gradients of queries, keys and "
@@ -529,6 +534,7 @@ llvm::Error Flags::checkCombination(bool explains) const {
           static_cast<const cl::Option *>(&noFallback),
           static_cast<const cl::Option *>(&tf32),
           static_cast<const cl::Option *>(&arriveByLanes),
+          static_cast<const cl::Option *>(&persistentGrid),
           static_cast<const cl::Option *>(&gradientsTogether),
           static_cast<const cl::Option *>(&dumpPtx),
           static_cast<const cl::Option *>(&compileOnly),
@@ -572,7 +578,7 @@ llvm::Error Flags::checkCombination(bool explains) const {
 }
 
 /// Decides what a backward program reads, and checks its tiles: dq's rows are
-/// queries, those of dk and dv keys.
+/// queries, those of dk and dv keys, and of all together keys too.
 llvm::Error completeBackward(Options &options) {
   if (!options.problem || !options.problem->backward)
     return llvm::Error::success();
@@ -590,11 +596,15 @@ llvm::Error completeBackward(Options &options) {
   for (auto [axis, size] : llvm::enumerate(options.warpgroupTile))
     for (auto [name, tile] :
          {std::pair("query", &options.queryTile), {"key", &options.keyTile}})
-      if ((*tile)[axis] % size != 0)
+      if ((*tile)[axis] % size != 0 &&
+          !(options.gradientsTogether && tile == &options.queryTile))
         return fail(
             "--warpgroup-tile: size {0} of axis {1} does not divide {2} "
-            "of --{3}-tile; with --backward it divides both tiles",
-            size, axis, (*tile)[axis], name);
+            "of --{3}-tile; with --backward it divides both tiles{4}",
+            size, axis, (*tile)[axis], name,
+            options.gradientsTogether ? ", with --gradients-together that of "
+                                        "the keys"
+                                      : "");
   return llvm::Error::success();
 }
 
@@ -642,6 +652,7 @@ llvm::Expected<Options> Flags::getOptions(Tool tool) const {
   options.noFallback = noFallback;
   options.tf32 = tf32;
   options.arriveByLanes = arriveByLanes;
+  options.persistentGrid = persistentGrid;
   options.gradientsTogether = gradientsTogether;
   options.ptxFile = dumpPtx;
   options.compileOnly = compileOnly;

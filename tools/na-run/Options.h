@@ -58,6 +58,8 @@ struct Options {
   bool tf32 = false;
   /// All lanes of a warp arrive at barriers.
   bool arriveByLanes = false;
+  /// No more CTAs than run at a time.
+  bool persistentGrid = true;
   /// The gradients of queries, keys and values in one kernel.
   bool gradientsTogether = false;
   /// Where the PTX goes; empty for nowhere.

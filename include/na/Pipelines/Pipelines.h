@@ -151,6 +151,11 @@ struct GPUPipelineOptions : PassPipelineOptions<GPUPipelineOptions> {
       llvm::cl::desc("Let all lanes of a warp arrive at the barriers of "
                      "sm_90a, for tools that look for races; slower"),
       llvm::cl::init(false)};
+  Option<bool> persistentGrid{
+      *this, "persistent-grid",
+      llvm::cl::desc("Let the CTAs of sm_90a that run at a time share the work "
+                     "in a fixed order, instead of one CTA for each tile"),
+      llvm::cl::init(true)};
   Option<bool> gradientsTogether{
       *this, "gradients-together",
       llvm::cl::desc("On sm_90a, compute the gradients of queries, keys and "

@@ -22,6 +22,8 @@ namespace na::schedule {
 /// Shared memory of barriers, and of where each tile lies and what masks it
 /// needs; at most.
 constexpr int64_t bookkeepingBytes = 2048;
+/// That of gradients, which have fewer rings.
+constexpr int64_t gradientBookkeepingBytes = 1024;
 
 struct WarpgroupBudgets {
   /// Registers of a thread.
@@ -55,12 +57,23 @@ constexpr int64_t countStartRegisters(int64_t groups, int64_t blocks = 1) {
   return registers / (128 * (1 + groups) * blocks) / 8 * 8;
 }
 
+/// What a thread of a consumer has at most.
+constexpr int64_t mostConsumerRegisters = 240;
+
 /// Registers that a thread of a consumer of gradients needs: `carried` for the
 /// sums, `scores` for the scores and their gradients in f32 and half of one of
-/// them in 16 bits.
-constexpr int64_t countGradientRegisters(int64_t carried, int64_t scores) {
+/// them in 16 bits. With `narrow` the weights are only kept in 16 bits.
+constexpr int64_t countGradientRegisters(int64_t carried, int64_t scores,
+                                         bool narrow = false) {
   constexpr int64_t others = 32;
-  return (carried + scores + scores / 4 + others + 7) / 8 * 8;
+  int64_t weights = narrow ? 0 : scores / 4;
+  return (carried + scores + weights + others + 7) / 8 * 8;
+}
+
+/// Whether the weights of such tiles are only kept in 16 bits: what reads them
+/// behind their product takes them from its operand.
+constexpr bool needsNarrowWeights(int64_t carried, int64_t scores) {
+  return countGradientRegisters(carried, scores) > mostConsumerRegisters;
 }
 
 /// The budgets of blocks with `groups` consumers that take `sharedBytes` of
@@ -70,7 +83,8 @@ constexpr int64_t countGradientRegisters(int64_t carried, int64_t scores) {
 inline WarpgroupBudgets getWarpgroupBudgets(int64_t groups, int64_t needed,
                                             int64_t ofProduct,
                                             int64_t sharedBytes, bool wide) {
-  constexpr int64_t leastRegisters = 24, mostRegisters = 240;
+  constexpr int64_t leastRegisters = 24;
+  constexpr int64_t mostRegisters = mostConsumerRegisters;
   constexpr int64_t shared = 228 << 10, reserved = 1 << 10, mostBlocks = 4;
   WarpgroupBudgets budgets;
   for (int64_t blocks = std::clamp<int64_t>(shared / (sharedBytes + reserved),

@@ -78,6 +78,20 @@ struct ConvertConvert : OpConversionPattern<ConvertOp> {
       return success();
     }
 
+    if (from.getRole() == Role::Lhs) {
+      int64_t columns = from.getColumns() / 8, steps = from.getColumns() / 16;
+      Type wide = VectorType::get(2, b.getF32Type());
+      for (auto [index, pair] : llvm::enumerate(source)) {
+        int64_t r = index % 4, k = index / 4 % steps, i = index / 4 / steps;
+        int64_t first = (i * columns + 2 * k + r / 2) * 4 + 2 * (r % 2);
+        Value values = arith::ExtFOp::create(b, wide, pair);
+        for (int64_t e = 0; e < 2; ++e)
+          registers[first + e] = b.unpack(values, e);
+      }
+      rewriter.replaceOpWithMultiple(op, {registers});
+      return success();
+    }
+
     // An `lhs` block of 16 (8) columns holds the accumulators of two (one)
     // blocks of 8 columns of the same thread.
     bool narrow = to.getElementType().getIntOrFloatBitWidth() == 16;

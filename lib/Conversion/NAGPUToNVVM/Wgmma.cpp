@@ -12,9 +12,6 @@
 using namespace mlir;
 using namespace mlir::nagpu;
 
-/// The depth of one instruction.
-static constexpr int64_t stepDepth = 16;
-
 namespace {
 
 /// What `wgmma` is told about a tile in shared memory, in units of 16 bytes
@@ -26,7 +23,7 @@ public:
   /// elements are contiguous in the other dimension).
   MatrixDescriptor(ThreadBuilder &b, SharedType type, Value tile,
                    bool depthInRows)
-      : b(b), type(type), depthInRows(depthInRows) {
+      : type(type), depthInRows(depthInRows) {
     // Along rows, the leading offset leads to the next panel; across them the
     // hardware does not use it.
     int64_t leading = depthInRows ? type.getPanelBytes() : chunkBytes;
@@ -42,21 +39,20 @@ public:
         address, b.constant(int64_t(constant), b.getI64Type()));
   }
 
-  /// The descriptor of step `k`.
-  Value getStep(int64_t k) {
-    int64_t bytes;
-    if (depthInRows) {
-      bytes = k * stepDepth * type.getPitchBytes();
-    } else {
-      int64_t column = k * stepDepth, columns = type.getPanelColumns();
-      bytes = column / columns * type.getPanelBytes() +
-              column % columns * getElementBytes(type.getElementType());
-    }
-    return b.add(base, bytes / chunkBytes);
+  Value getBase() const { return base; }
+
+  /// What the descriptor of step `k` is beyond the first one.
+  int64_t getOffset(int64_t k) const {
+    if (depthInRows)
+      return k * WgmmaOp::stepDepth * type.getPitchBytes() / chunkBytes;
+    int64_t column = k * WgmmaOp::stepDepth;
+    int64_t columns = type.getPanelColumns();
+    int64_t bytes = column / columns * type.getPanelBytes() +
+                    column % columns * getElementBytes(type.getElementType());
+    return bytes / chunkBytes;
   }
 
 private:
-  ThreadBuilder &b;
   SharedType type;
   bool depthInRows;
   Value base;
@@ -81,8 +77,8 @@ struct ConvertWgmma : OpConversionPattern<WgmmaOp> {
     auto rhsType = cast<SharedType>(op.getRhs().getType());
     ThreadBuilder b(op, rewriter, 4);
     bool transposed = op.getTransposed();
-    int64_t depth = transposed ? rhsType.getColumns() : rhsType.getRows();
-    int64_t steps = depth / stepDepth, outputs = result.getNumRegisters();
+    auto [firstStep, endStep] = op.getStepRange();
+    int64_t outputs = result.getNumRegisters();
     auto lhsType = dyn_cast<SharedType>(op.getLhs().getType());
 
     MatrixDescriptor rhs(b, rhsType, adaptor.getRhs().front(), !transposed);
@@ -92,36 +88,50 @@ struct ConvertWgmma : OpConversionPattern<WgmmaOp> {
       lhs.emplace(b, lhsType, adaptor.getLhs().front(),
                   /*depthInRows=*/op.getLhsTransposed());
     else
-      inputs = toAssembly(b, adaptor.getLhs());
+      // Four registers a step.
+      inputs =
+          toAssembly(b, adaptor.getLhs().slice(4 * firstStep,
+                                               4 * (endStep - firstStep)));
 
     // All steps are one piece of assembly, so that nothing comes between them.
+    // The descriptors of its steps are too: computed outside, those of tiles that
+    // a loop does not change would be kept in registers for all of it.
     std::string sums, text;
     llvm::raw_string_ostream os(text);
     for (int64_t i = 0; i < outputs; ++i)
       sums += (i ? ",$" : "$") + std::to_string(i);
-    os << "{\n.reg .pred first, next;\nsetp.ne.b32 first, "
+    int64_t descriptors = outputs + int64_t(inputs.size());
+    os << "{\n.reg .pred first, next;\n.reg .b64 a, b;\nsetp.ne.b32 first, "
        << (op.getAcc() ? 1 : 0) << ", 0;\nsetp.ne.b32 next, 1, 0;\n";
+    auto addDescriptor = [&](StringRef name, const MatrixDescriptor &descriptor,
+                             int64_t operand, int64_t k) {
+      os << "add.s64 " << name << ", $" << operand << ", "
+         << descriptor.getOffset(k) << ";\n";
+    };
     StringRef element = rhsType.getElementType().isBF16() ? "bf16" : "f16";
-    for (int64_t k = 0; k < steps; ++k) {
+    for (int64_t k = firstStep; k < endStep; ++k) {
+      if (lhs)
+        addDescriptor("a", *lhs, descriptors, k);
+      addDescriptor("b", rhs, descriptors + (lhs ? 1 : 0), k);
       os << "wgmma.mma_async.sync.aligned.m64n" << result.getColumns()
          << "k16.f32." << element << "." << element << " {" << sums << "}, ";
       if (lhs) {
-        os << "$" << outputs + int64_t(inputs.size());
-        inputs.push_back(lhs->getStep(k));
+        os << "a";
       } else {
-        int64_t first = outputs + 4 * k;
+        int64_t first = outputs + 4 * (k - firstStep);
         os << "{$" << first << ",$" << first + 1 << ",$" << first + 2 << ",$"
            << first + 3 << "}";
       }
-      os << ", $" << outputs + int64_t(inputs.size()) << ", "
-         << (k == 0 ? "first" : "next") << ", 1, 1"
+      os << ", b, " << (k == firstStep ? "first" : "next") << ", 1, 1"
          << (!lhs                    ? ""
              : op.getLhsTransposed() ? ", 1"
                                      : ", 0")
          << ", " << (transposed ? 0 : 1) << ";\n";
-      inputs.push_back(rhs.getStep(k));
     }
     os << "}";
+    if (lhs)
+      inputs.push_back(lhs->getBase());
+    inputs.push_back(rhs.getBase());
     SmallVector<Type> types(outputs, b.getF32Type());
     SmallVector<Value> results =
         b.assembly(text, inputs, types, adaptor.getAcc());

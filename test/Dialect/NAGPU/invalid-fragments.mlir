@@ -107,6 +107,24 @@ func.func @convert_source_role(%a: !nagpu.fragment<16x64xbf16, rhs, 4>) {
 
 // -----
 
+func.func @convert_lhs_role(%a: !nagpu.fragment<128x64xbf16, lhs, 4>) {
+  // expected-error @+1 {{'nagpu.convert' op 'result' has role lhs, expected accumulator}}
+  %0 = nagpu.convert %a
+    : !nagpu.fragment<128x64xbf16, lhs, 4> -> !nagpu.fragment<128x64xbf16, lhs, 4>
+  return
+}
+
+// -----
+
+func.func @convert_lhs_columns(%a: !nagpu.fragment<128x64xbf16, lhs, 4>) {
+  // expected-error @+1 {{'nagpu.convert' op 'result' dimension 1 (columns) is 32, expected 64 as in 'source'}}
+  %0 = nagpu.convert %a
+    : !nagpu.fragment<128x64xbf16, lhs, 4> -> !nagpu.fragment<128x32xf32, accumulator, 4>
+  return
+}
+
+// -----
+
 func.func @convert_source_row(%a: !nagpu.fragment<128xf32, row, 4>) {
   // expected-error @+1 {{'nagpu.convert' op 'source' has role row, expected accumulator or partial_row}}
   %0 = nagpu.convert %a

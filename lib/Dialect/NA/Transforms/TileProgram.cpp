@@ -21,6 +21,21 @@ std::optional<WarpgroupGrid> TileProgram::getWarpgroups(const TileGrid &grid,
   return WarpgroupGrid(grid, schedule.getWarpgroupTile());
 }
 
+bool TileProgram::isUneven() const {
+  // Near an end of an axis keys are seen by up to half as many queries more, or
+  // by half as many.
+  if (grid.isInverse())
+    return true;
+  WindowAttr window = grid.getWindow();
+  auto tokens = grid.getTokens().getType();
+  for (int64_t i = 0; i < grid.getRank(); ++i)
+    if (window.getCausal()[i] && !tokens.isDynamicDim(i + 1) &&
+        window.getSize()[i] * window.getDilation()[i] >
+            tokens.getDimSize(i + 1) / 2)
+      return true;
+  return false;
+}
+
 void TileProgram::build(
     RewriterBase &rewriter, Location loc, int64_t heads, ValueChunks values,
     function_ref<void(ImplicitLocOpBuilder &, const Point &)> body) const {
@@ -39,6 +54,8 @@ void TileProgram::build(
                            });
                      });
   noteSchedule(loop, schedule);
+  if (warpgroups && isUneven())
+    loop->setAttr("na.uneven", rewriter.getUnitAttr());
 }
 
 Value TileProgram::buildRanges(ImplicitLocOpBuilder &b, const Point &at) const {

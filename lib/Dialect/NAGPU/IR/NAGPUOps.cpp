@@ -416,8 +416,27 @@ LogicalResult LdVectorOp::verify() {
                     result.getShape().front(), source.getColumns(), "source");
 }
 
+/// Of a left operand back to what it was rounded from.
+static LogicalResult verifyWidening(ConvertOp op, FragmentType source,
+                                    FragmentType result) {
+  Type element = source.getElementType();
+  if (!element.isF16() && !element.isBF16())
+    return op.emitOpError() << "'source' has element type " << element
+                            << ", expected 'f16' or 'bf16' of role lhs";
+  return failure(
+      failed(verifyRole(op, "result", result, Role::Accumulator)) ||
+      failed(verifyF32(op, "result", result.getElementType())) ||
+      failed(verifyWarps(op, "result", result, source.getWarps(), "source")) ||
+      failed(verifySize(op, "result", 0, "rows", result.getRows(),
+                        source.getRows(), "source")) ||
+      failed(verifySize(op, "result", 1, "columns", result.getColumns(),
+                        source.getColumns(), "source")));
+}
+
 LogicalResult ConvertOp::verify() {
   FragmentType source = getSource().getType(), result = getResult().getType();
+  if (source.getRole() == Role::Lhs)
+    return verifyWidening(*this, source, result);
   if (failed(verifyRole(*this, "source", source,
                         {Role::Accumulator, Role::PartialRow})) ||
       failed(verifyF32(*this, "source", source.getElementType())))

@@ -116,8 +116,9 @@ static void mapToGrid(scf::ForallOp loop, int64_t warps,
         grid, getValueOrCreateConstantIndexOp(b, b.getLoc(), extent));
   Value threads = arith::ConstantIndexOp::create(b, warps * warpSize);
   auto launch = gpu::LaunchOp::create(b, grid, one, one, threads, one, one);
-  if (Attribute schedule = loop->getAttr("na.schedule"))
-    launch->setAttr("na.schedule", schedule);
+  for (StringRef name : {"na.schedule", "na.uneven"})
+    if (Attribute note = loop->getAttr(name))
+      launch->setAttr(name, note);
 
   // The first dimension, which may be dynamic, is what remains.
   b.setInsertionPointToStart(&launch.getBody().front());

@@ -33,13 +33,15 @@ class GridShrinker {
 public:
   GridShrinker(gpu::LaunchOp launch, RolesOp roles)
       : launch(launch), roles(roles), rewriter(launch),
-        b(launch.getLoc(), rewriter) {}
+        b(launch.getLoc(), rewriter), isUneven(launch->hasAttr("na.uneven")) {}
 
   bool match();
   void run();
 
 private:
   scf::ForOp findLoop(Region &region);
+  Value rotate(Value round);
+  Value countRounds();
   scf::ForOp wrap(Region &region, ValueRange inits);
   void finish(scf::ForOp items, ValueRange values);
   void repeatKeys(Region &region);
@@ -54,6 +56,7 @@ private:
   RolesOp roles;
   IRRewriter rewriter;
   ImplicitLocOpBuilder b;
+  bool isUneven;
   /// The producer of the queries, the barriers that say that they have come,
   /// and that nobody reads them any more.
   Region *queries = nullptr;
@@ -112,24 +115,63 @@ bool GridShrinker::match() {
 // What becomes of it
 //===----------------------------------------------------------------------===//
 
+/// Which item the CTA takes in a round of uneven items. Where one always took
+/// the same place of a round, some would have more than their share of long
+/// items: their order repeats itself from head to head.
+Value GridShrinker::rotate(Value round) {
+  Value ctas = launch.getGridSize().x;
+  Value place = arith::RemUIOp::create(
+      b, arith::AddIOp::create(b, launch.getBlockIds().x, round).getResult(),
+      ctas);
+  return arith::AddIOp::create(
+      b, arith::MulIOp::create(b, round, ctas).getResult(), place);
+}
+
+/// How many rounds have an item for the CTA: the last one has fewer than CTAs.
+Value GridShrinker::countRounds() {
+  Value ctas = launch.getGridSize().x;
+  Value whole = arith::DivUIOp::create(b, count, ctas);
+  Value last = arith::CmpIOp::create(b, arith::CmpIPredicate::ult,
+                                     rotate(whole), count);
+  Value more = arith::AddIOp::create(
+      b, whole, arith::ConstantIndexOp::create(b, 1).getResult());
+  return arith::SelectOp::create(b, last, more, whole);
+}
+
 /// Puts all of a role into a loop over items, in front of it the arithmetic on
-/// the item that the role uses.
+/// the item that the role uses. What was built at the start of the role, like
+/// `inits`, stays in front of the loop.
 scf::ForOp GridShrinker::wrap(Region &region, ValueRange inits) {
   Block &block = region.front();
-  auto items = scf::ForOp::create(b, launch.getBlockIds().x, count,
-                                  launch.getGridSize().x, inits);
+  Value begin = launch.getBlockIds().x, end = count;
+  Value step = launch.getGridSize().x;
+  if (isUneven) {
+    begin = arith::ConstantIndexOp::create(b, 0);
+    end = countRounds();
+    step = arith::ConstantIndexOp::create(b, 1);
+  }
+  auto items = scf::ForOp::create(b, begin, end, step, inits);
+  SmallVector<Operation *> before;
+  for (auto it = block.begin(); &*it != items; ++it)
+    before.push_back(&*it);
   Block *body = items.getBody();
   if (inits.empty())
     rewriter.eraseOp(body->getTerminator());
   items->remove();
   body->getOperations().splice(body->end(), block.getOperations());
   block.push_back(items);
+  for (Operation *op : before)
+    op->moveBefore(items);
 
-  Value block0 = launch.getBlockIds().x;
-  IRMapping mapping;
-  mapping.map(block0, items.getInductionVar());
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(body);
+  Operation *first = &body->front();
+  Value item = items.getInductionVar();
+  if (isUneven)
+    item = rotate(item);
+  IRMapping mapping;
+  mapping.map(launch.getBlockIds().x, item);
+  b.setInsertionPoint(first);
   for (Operation &op : *roles->getBlock()) {
     if (&op == roles)
       break;
@@ -141,8 +183,8 @@ scf::ForOp GridShrinker::wrap(Region &region, ValueRange inits) {
   }
   for (auto [from, to] : mapping.getValueMap())
     rewriter.replaceUsesWithIf(from, to, [&](OpOperand &use) {
-      return region.isAncestor(use.getOwner()->getParentRegion()) &&
-             use.getOwner() != items;
+      Operation *owner = body->findAncestorOpInBlock(*use.getOwner());
+      return owner && owner->getBlock() == body && !owner->isBeforeInBlock(first);
     });
   return items;
 }
@@ -158,8 +200,6 @@ void GridShrinker::repeatKeys(Region &region) {
   b.setInsertionPointToStart(&region.front());
   SmallVector<Value> fresh = {arith::ConstantIndexOp::create(b, 0), i32(1)};
   scf::ForOp items = wrap(region, fresh);
-  for (Value value : fresh)
-    value.getDefiningOp()->moveBefore(items);
   loop.getInitArgsMutable()
       .slice(loop.getInitArgs().size() - 2, 2)
       .assign(items.getRegionIterArgs());
@@ -171,7 +211,6 @@ void GridShrinker::repeatQueries(Region &region) {
   b.setInsertionPointToStart(&region.front());
   Value free = i32(1);
   scf::ForOp items = wrap(region, free);
-  free.getDefiningOp()->moveBefore(items);
   Value parity = items.getRegionIterArg(0);
   for (auto expect : llvm::make_early_inc_range(
            items.getBody()->getOps<MBarrierExpectTxOp>())) {
@@ -189,8 +228,6 @@ void GridShrinker::repeatConsumers() {
   SmallVector<Value> fresh = {arith::ConstantIndexOp::create(b, 0), i32(0),
                               i32(0)};
   scf::ForOp items = wrap(region, fresh);
-  for (Value value : fresh)
-    value.getDefiningOp()->moveBefore(items);
   auto args = items.getRegionIterArgs();
   Value parity = args[2];
   loop.getInitArgsMutable()

@@ -55,6 +55,8 @@ public:
       int64_t rounds = 1, Value additional = {}) const;
 
 private:
+  /// Whether some row tiles have far fewer column tiles than others.
+  bool isUneven() const;
   static std::optional<WarpgroupGrid> getWarpgroups(const TileGrid &grid,
                                                     ScheduleAttr schedule);
 

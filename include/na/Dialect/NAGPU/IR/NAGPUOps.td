@@ -321,6 +321,7 @@ def NAGPU_ConvertOp : NAGPU_Op<"convert", [Pure]> {
     | from | to | how |
     |---|---|---|
     | `accumulator` f32 | `lhs` f16, bf16 | rounds; no data moves between threads |
+    | `lhs` f16, bf16 | `accumulator` f32 | exactly; no data moves between threads |
     | `accumulator` f32 | `lhs` f32 | no data moves: column `8 k + 2 t + e` takes the place of column `8 k + 4 e + t`, so the rows of the `rhs` must be loaded in that order (`permuted` on `nagpu.ldmatrix`) |
     | `partial_row` | `row` | sums over the four lanes of a row |
 

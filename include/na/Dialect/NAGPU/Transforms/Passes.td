@@ -193,7 +193,9 @@ def NAGPUPersistentGrid : Pass<"nagpu-persistent-grid"> {
     first tiles of an item while the consumers still store the results of the one
     before; a further barrier says that the queries are read no more. The grid
     has as many CTAs as there are multiprocessors, times those that share one by
-    their register budgets.
+    their register budgets. Where items take unequal times (`na.uneven` on the
+    launch), a CTA takes another place of the grid's steps each time: the next
+    one, and the first after the last.
 
     A kernel whose loop over tiles has been folded away, or of another form, is
     left as it is.
@@ -240,7 +242,8 @@ def NAGPUDeferColumnSums : Pass<"nagpu-defer-column-sums"> {
     * the product of the tile before is issued behind that for the scores, and
       its result is written before the second product of loaded tiles, whose
       registers it had; the products of that tile come in the order in which
-      elementwise work finds one to run beside;
+      elementwise work finds one to run beside: half of the product of the
+      weights runs beside the writing, half beside the gradients of scores;
     * a warpgroup that leaves out a tile stores weights of zero, and does its part
       for the tile before. In the first iteration nothing is added.
 
@@ -258,6 +261,29 @@ def NAGPUDeferColumnSums : Pass<"nagpu-defer-column-sums"> {
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::nagpu::NAGPUDialect"];
+}
+
+def NAGPUNarrowWeights : Pass<"nagpu-narrow-weights"> {
+  let summary = "Keep weights in 16 bits where registers are short";
+  let description = [{
+    In the consumers of gradients of keys and values, weights are the operand of
+    a product in 16 bits, and are read in f32 behind it for the gradients of
+    their scores. Where sums and tiles of scores do not leave the registers for
+    both, what reads them reads them back from the operand: rounded, as the
+    product has them.
+
+    Example:
+
+    ```mlir
+    %p = nagpu.convert %w : !nagpu.fragment<64x80xf32, accumulator, 4>
+      -> !nagpu.fragment<64x80xbf16, lhs, 4>
+    .. a product with %p ..
+    %r = nagpu.convert %p : !nagpu.fragment<64x80xbf16, lhs, 4>
+      -> !nagpu.fragment<64x80xf32, accumulator, 4>
+    .. what read %w reads %r ..
+    ```
+  }];
+  let dependentDialects = ["::mlir::nagpu::NAGPUDialect"];
 }
 
 def NAGPUOverlapGradients : Pass<"nagpu-overlap-gradients"> {
