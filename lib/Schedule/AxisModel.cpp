@@ -30,11 +30,10 @@ int64_t modelLength(const Problem &problem, size_t i) {
 }
 
 /// The columns that some row of a tile is paired with.
-window::Range<int64_t> rowSpan(const Problem &problem, size_t i, int64_t size,
-                               int64_t begin, int64_t end) {
-  const window::Axis &axis = problem.axes[i];
-  return problem.hasKeyRows() ? window::inverseTileSpan(axis, size, begin, end)
-                              : window::tileSpan(axis, size, begin, end);
+window::Range<int64_t> rowSpan(const window::Axis &axis, int64_t size,
+                               int64_t begin, int64_t end, bool inverse) {
+  return inverse ? window::inverseTileSpan(axis, size, begin, end)
+                 : window::tileSpan(axis, size, begin, end);
 }
 
 /// Column tiles of all row tiles of a residue class.
@@ -53,7 +52,7 @@ ClassCount countColumnTiles(const Problem &problem, size_t i, int64_t size,
     // A tile beyond a smaller class repeats its last row.
     int64_t begin = std::min(tile * rowTile, size - 1);
     int64_t end = std::min(begin + rowTile, size);
-    auto span = rowSpan(problem, i, size, begin, end);
+    auto span = rowSpan(axis, size, begin, end, problem.hasKeyRows());
     auto interior = problem.hasKeyRows()
                         ? window::inverseTileInterior(axis, size, begin, end)
                         : window::tileInterior(axis, size, begin, end);
@@ -137,7 +136,7 @@ int64_t schedule::longestSpan(const Problem &problem, size_t i,
   int64_t longest = 0;
   for (int64_t tile = 0; tile < tiles; ++tile) {
     int64_t begin = tile * rowTile, end = std::min(begin + rowTile, size);
-    window::Range<int64_t> span = rowSpan(problem, i, size, begin, end);
+    auto span = rowSpan(axis, size, begin, end, /*inverse=*/true);
     longest = std::max(longest, span.end - span.begin);
   }
   return longest;
@@ -203,23 +202,24 @@ Tiling schedule::makeTiling(const Problem &problem,
 
 SplitBlock schedule::splitBlock(const window::Axis &axis, int64_t size,
                                 int64_t begin, int64_t warpgroups,
-                                int64_t ownTile, int64_t keyTile) {
-  int64_t queryTile = warpgroups * ownTile;
-  int64_t end = std::min(begin + queryTile, size);
-  bool differs = window::canCut(axis, size, queryTile);
+                                int64_t ownTile, int64_t columnTile,
+                                bool inverse) {
+  int64_t rowTile = warpgroups * ownTile;
+  int64_t end = std::min(begin + rowTile, size);
+  bool differs = inverse ? window::canCutInverse(axis, size, rowTile)
+                         : window::canCut(axis, size, rowTile);
   SplitBlock block;
-  block.span = window::tileSpan<int64_t>(axis, size, begin, end);
-  block.tiles = window::ceilDiv(block.span.end - block.span.begin, keyTile);
+  block.span = rowSpan(axis, size, begin, end, inverse);
+  block.tiles = window::ceilDiv(block.span.end - block.span.begin, columnTile);
   block.active = window::ceilDiv(end - begin, ownTile);
   for (int64_t g = 0; g < block.active; ++g) {
     block.last[g] = block.tiles;
     if (!differs || block.active == 1)
       continue;
     int64_t from = begin + g * ownTile;
-    auto own = window::tileSpan<int64_t>(axis, size, from,
-                                         std::min(from + ownTile, end));
-    block.first[g] = (own.begin - block.span.begin) / keyTile;
-    block.last[g] = window::ceilDiv(own.end - block.span.begin, keyTile);
+    auto own = rowSpan(axis, size, from, std::min(from + ownTile, end), inverse);
+    block.first[g] = (own.begin - block.span.begin) / columnTile;
+    block.last[g] = window::ceilDiv(own.end - block.span.begin, columnTile);
   }
   // Two warpgroups interleave tiles that only one of them needs, if they can,
   // so that both are always busy.

@@ -58,21 +58,22 @@ struct AxisChoice {
 /// Warpgroups of a thread block at most.
 constexpr int64_t maxWarpgroups = 3;
 
-/// The key tiles of a thread block on the axis along which its warpgroups lie,
-/// counted from the start of the block's span.
+/// The column tiles of a thread block on the axis along which its warpgroups
+/// lie, counted from the start of the block's span.
 struct SplitBlock {
   window::Range<int64_t> span;
   int64_t tiles;
-  /// Warpgroups that have queries.
+  /// Warpgroups that have rows.
   int64_t active;
   /// Those that each warpgroup computes: [first, last).
   int64_t first[maxWarpgroups] = {}, last[maxWarpgroups] = {};
 };
 
-/// The block that starts at query `begin` of an axis of `size` positions, as
-/// the tiled program (TileWarpgroups.cpp) divides it.
+/// The block that starts at row `begin` of an axis of `size` positions, as the
+/// tiled program (TileWarpgroups.cpp) divides it. With `inverse`, rows are keys.
 SplitBlock splitBlock(const window::Axis &axis, int64_t size, int64_t begin,
-                      int64_t warpgroups, int64_t ownTile, int64_t keyTile);
+                      int64_t warpgroups, int64_t ownTile, int64_t columnTile,
+                      bool inverse = false);
 
 /// The tiles of these choices, one per axis.
 Tiling makeTiling(const Problem &problem,

@@ -1,4 +1,4 @@
-//===- Coverage.cpp - Which key tiles a query tile visits -----------------===//
+//===- Coverage.cpp - Which column tiles a row tile visits ----------------===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,9 +15,9 @@ using namespace na;
 using namespace na::schedule;
 using window::Range;
 
-Range<int64_t> AxisCoverage::getKeys(int64_t tile) const {
-  int64_t begin = span.begin + tile * keyTile;
-  return {begin, std::min(begin + keyTile, size)};
+Range<int64_t> AxisCoverage::getColumns(int64_t tile) const {
+  int64_t begin = span.begin + tile * columnTile;
+  return {begin, std::min(begin + columnTile, size)};
 }
 
 TileKind Coverage::getKind(int64_t part,
@@ -51,33 +51,33 @@ Coverage::Counts Coverage::count() const {
   return counts;
 }
 
-int64_t schedule::countQueryTiles(const Workload &workload,
-                                  const Schedule &schedule, size_t axis) {
-  return window::ceilDiv(modelSize(workload, axis), schedule.queryTile[axis]);
+int64_t schedule::countRowTiles(const Workload &workload,
+                                const Schedule &schedule, size_t axis) {
+  return window::ceilDiv(modelSize(workload, axis),
+                         schedule.getRowTile(workload)[axis]);
 }
 
-/// Of the warpgroup's queries, the key tiles that all of them see in whole.
-static Range<int64_t> getInside(const window::Axis &axis, int64_t size,
-                                Range<int64_t> query, int64_t spanBegin,
-                                int64_t keyTile, Range<int64_t> computed) {
-  auto interior =
-      window::tileInterior<int64_t>(axis, size, query.begin, query.end);
-  return {std::max(computed.begin,
-                   window::ceilDiv(interior.begin - spanBegin, keyTile)),
-          std::min(computed.end,
-                   window::floorDiv(interior.end - spanBegin, keyTile))};
+/// The columns that belong to all rows.
+static Range<int64_t> getInterior(const window::Axis &axis, int64_t size,
+                                  Range<int64_t> rows, bool inverse) {
+  if (inverse)
+    return window::inverseTileInterior<int64_t>(axis, size, rows.begin,
+                                                rows.end);
+  return window::tileInterior<int64_t>(axis, size, rows.begin, rows.end);
 }
 
 Coverage schedule::getCoverage(const Workload &workload,
                                const Schedule &schedule,
-                               const std::vector<int64_t> &queryTile) {
+                               const std::vector<int64_t> &rowTile) {
   Coverage coverage;
+  bool inverse = coverage.hasKeyRows = workload.hasKeyRows();
+  const std::vector<int64_t> &tiles = schedule.getRowTile(workload);
   size_t rank = workload.axes.size();
   // The axis along which warpgroups lie.
   size_t splitAxis = rank;
   int64_t warpgroups = 1;
   for (size_t i = 0; i < schedule.warpgroupTile.size(); ++i) {
-    int64_t number = schedule.queryTile[i] / schedule.warpgroupTile[i];
+    int64_t number = tiles[i] / schedule.warpgroupTile[i];
     if (number > 1 && number <= maxWarpgroups) {
       splitAxis = i;
       warpgroups = number;
@@ -87,25 +87,28 @@ Coverage schedule::getCoverage(const Workload &workload,
     const window::Axis &axis = workload.axes[i];
     AxisCoverage part;
     part.size = modelSize(workload, i);
-    part.keyTile = schedule.keyTile[i];
-    int64_t tile = schedule.queryTile[i];
-    part.query.begin = queryTile[i] * tile;
-    part.query.end = std::min(part.query.begin + tile, part.size);
-    part.interior = window::tileInterior<int64_t>(
-        axis, part.size, part.query.begin, part.query.end);
-    int64_t own = i == splitAxis ? schedule.warpgroupTile[i] : tile;
-    SplitBlock block =
-        splitBlock(axis, part.size, part.query.begin,
-                   i == splitAxis ? warpgroups : 1, own, part.keyTile);
+    part.columnTile = schedule.getColumnTile(workload)[i];
+    part.rows.begin = rowTile[i] * tiles[i];
+    part.rows.end = std::min(part.rows.begin + tiles[i], part.size);
+    part.interior = getInterior(axis, part.size, part.rows, inverse);
+    int64_t own = i == splitAxis ? schedule.warpgroupTile[i] : tiles[i];
+    SplitBlock block = splitBlock(axis, part.size, part.rows.begin,
+                                  i == splitAxis ? warpgroups : 1, own,
+                                  part.columnTile, inverse);
     part.span = block.span;
     part.tiles = block.tiles;
     for (int64_t g = 0; g < block.active; ++g) {
       AxisCoverage::Part &entry = part.parts.emplace_back();
-      entry.query.begin = part.query.begin + g * own;
-      entry.query.end = std::min(entry.query.begin + own, part.query.end);
+      entry.rows.begin = part.rows.begin + g * own;
+      entry.rows.end = std::min(entry.rows.begin + own, part.rows.end);
       entry.computed = {block.first[g], block.last[g]};
-      entry.inside = getInside(axis, part.size, entry.query, block.span.begin,
-                               part.keyTile, entry.computed);
+      auto interior = getInterior(axis, part.size, entry.rows, inverse);
+      entry.inside = {std::max(entry.computed.begin,
+                               window::ceilDiv(interior.begin - part.span.begin,
+                                               part.columnTile)),
+                      std::min(entry.computed.end,
+                               window::floorDiv(interior.end - part.span.begin,
+                                                part.columnTile))};
     }
     if (i == splitAxis)
       coverage.parts = block.active;

@@ -1,4 +1,4 @@
-//===- DrawCoverage.cpp - Pictures of visited key tiles -------------------===//
+//===- DrawCoverage.cpp - Pictures of visited column tiles ----------------===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -30,6 +30,13 @@ std::string formatRange(Range<int64_t> range) {
   return std::to_string(range.begin) + ".." + std::to_string(range.end);
 }
 
+std::string getRowName(const Coverage &coverage) {
+  return coverage.hasKeyRows ? "keys" : "queries";
+}
+std::string getColumnName(const Coverage &coverage) {
+  return coverage.hasKeyRows ? "queries" : "keys";
+}
+
 /// The two axes that a panel shows: a 1-D problem has rows of one token.
 struct Panel {
   AxisCoverage rows, columns;
@@ -40,7 +47,7 @@ struct Panel {
 AxisCoverage makeUnitAxis(int64_t parts) {
   AxisCoverage axis;
   axis.size = axis.tiles = 1;
-  axis.query = axis.span = axis.interior = {0, 1};
+  axis.rows = axis.span = axis.interior = {0, 1};
   axis.parts.assign(size_t(parts), {{0, 1}, {0, 1}, {0, 1}});
   return axis;
 }
@@ -98,14 +105,15 @@ std::string schedule::drawText(const Coverage &coverage, int64_t columns) {
   size_t rank = coverage.axes.size();
   for (size_t i = 0; i < rank; ++i) {
     const AxisCoverage &axis = coverage.axes[i];
-    text += "axis " + std::to_string(i) + ": queries " +
-            formatRange(axis.query) + " of " + std::to_string(axis.size) +
-            ", keys " + formatRange(axis.span) + " in " +
+    std::string all = coverage.hasKeyRows ? "seeing all" : "seen by all";
+    text += "axis " + std::to_string(i) + ": " + getRowName(coverage) + " " +
+            formatRange(axis.rows) + " of " + std::to_string(axis.size) + ", " +
+            getColumnName(coverage) + " " + formatRange(axis.span) + " in " +
             std::to_string(axis.tiles) + " tiles of " +
-            std::to_string(axis.keyTile) +
+            std::to_string(axis.columnTile) +
             (axis.interior.begin < axis.interior.end
-                 ? ", seen by all " + formatRange(axis.interior)
-                 : ", none seen by all") +
+                 ? ", " + all + " " + formatRange(axis.interior)
+                 : ", none " + all) +
             "\n";
   }
   if (coverage.parts > 1)
@@ -113,7 +121,8 @@ std::string schedule::drawText(const Coverage &coverage, int64_t columns) {
   text += "# interior (no mask), + boundary (masked), . skipped\n";
   for (const Panel &panel : getPanels(coverage)) {
     if (!panel.prefix.empty())
-      text += "keys " + formatRange(coverage.axes[0].getKeys(panel.prefix[0])) +
+      text += getColumnName(coverage) + " " +
+              formatRange(coverage.axes[0].getColumns(panel.prefix[0])) +
               " of axis 0\n";
     std::vector<int64_t> shown = shorten(panel.columns.tiles, columns);
     for (int64_t row : shorten(panel.rows.tiles, columns)) {
@@ -122,7 +131,7 @@ std::string schedule::drawText(const Coverage &coverage, int64_t columns) {
         continue;
       }
       std::string label =
-          rank > 1 ? formatRange(panel.rows.getKeys(row)) : std::string();
+          rank > 1 ? formatRange(panel.rows.getColumns(row)) : std::string();
       text += format("%12s ", label.c_str());
       for (int64_t column : shown) {
         text += ' ';
@@ -164,8 +173,8 @@ struct View {
 };
 
 View getView(const AxisCoverage &axis, double size) {
-  double low = double(std::min(axis.span.begin, axis.query.begin));
-  double high = double(std::max(axis.span.end, axis.query.end));
+  double low = double(std::min(axis.span.begin, axis.rows.begin));
+  double high = double(std::max(axis.span.end, axis.rows.end));
   double beside = std::max(1.0, (high - low) * 0.08);
   View view{std::max(0.0, low - beside),
             std::min(double(axis.size), high + beside), 1};
@@ -213,23 +222,23 @@ std::string drawPanel(const Coverage &coverage, const Panel &panel, double x,
   // Each warpgroup has a slice of a tile's picture.
   for (int64_t row = 0; row < panel.rows.tiles; ++row)
     for (int64_t column = 0; column < panel.columns.tiles; ++column) {
-      Range<int64_t> keys = panel.columns.getKeys(column);
-      Range<int64_t> keyRows = panel.rows.getKeys(row);
-      double cell = double(keys.end - keys.begin) * columns.scale;
+      Range<int64_t> across = panel.columns.getColumns(column);
+      Range<int64_t> down = panel.rows.getColumns(row);
+      double cell = double(across.end - across.begin) * columns.scale;
       double part = cell / double(coverage.parts);
       for (int64_t g = 0; g < coverage.parts; ++g)
-        svg += drawBox(columns.at(double(keys.begin)) + double(g) * part,
-                       rows.at(double(keyRows.begin)), part,
-                       double(keyRows.end - keyRows.begin) * rows.scale,
+        svg += drawBox(columns.at(double(across.begin)) + double(g) * part,
+                       rows.at(double(down.begin)), part,
+                       double(down.end - down.begin) * rows.scale,
                        format("fill=\"%s\"",
                               getColor(coverage.getKind(
                                   g, getTile(coverage, panel, row, column))))
                            .c_str());
-      drawRange(keyRows, keys, "fill=\"none\" stroke=\"white\"");
+      drawRange(down, across, "fill=\"none\" stroke=\"white\"");
     }
   for (int64_t g = 0; g < coverage.parts; ++g)
-    drawRange(panel.rows.parts[size_t(g)].query,
-              panel.columns.parts[size_t(g)].query,
+    drawRange(panel.rows.parts[size_t(g)].rows,
+              panel.columns.parts[size_t(g)].rows,
               "fill=\"#1f4fa0\" fill-opacity=\"0.35\" stroke=\"#1f4fa0\" "
               "stroke-width=\"2\"");
   svg += drawLabel(0, height + 14, "start",
@@ -243,7 +252,8 @@ std::string drawPanel(const Coverage &coverage, const Panel &panel, double x,
   if (!panel.prefix.empty())
     svg += drawLabel(
         width / 2, -6, "middle",
-        "keys " + formatRange(coverage.axes[0].getKeys(panel.prefix[0])) +
+        getColumnName(coverage) + " " +
+            formatRange(coverage.axes[0].getColumns(panel.prefix[0])) +
             " of axis 0");
   return svg + "</g>\n";
 }
@@ -290,7 +300,7 @@ std::string schedule::drawSVG(const Coverage &coverage,
   if (counts.skipped)
     addLegend(getColor(TileKind::Skipped),
               "skipped, " + std::to_string(counts.skipped));
-  addLegend("#1f4fa0", "queries");
+  addLegend("#1f4fa0", getRowName(coverage));
   if (all > panels.size())
     svg += drawLabel(margin, y + 18, "start",
                      format("%zu of %zu slices of axis 0", panels.size(), all));

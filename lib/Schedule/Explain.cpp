@@ -20,6 +20,13 @@ using namespace na::schedule;
 using llvm::formatv;
 namespace json = llvm::json;
 
+static const char *getRowName(const Workload &workload) {
+  return workload.hasKeyRows() ? "key" : "query";
+}
+static const char *getColumnName(const Workload &workload) {
+  return workload.hasKeyRows() ? "query" : "key";
+}
+
 const Schedule *Explanation::getSelected() const {
   if (tuned)
     return &tuned->schedule;
@@ -42,22 +49,22 @@ static llvm::Error addCoverage(const ExplainOptions &options,
   size_t rank = workload.axes.size();
   if (!options.queryTile.empty() && options.queryTile.size() != rank)
     return llvm::createStringError(
-        formatv("query tile {0}: {1} axes, expected {2}",
+        formatv("{0} tile {1}: {2} axes, expected {3}", getRowName(workload),
                 formatBox(options.queryTile), options.queryTile.size(), rank)
             .str());
   for (size_t i = 0; i < rank; ++i) {
-    int64_t tiles = countQueryTiles(workload, *selected, i);
+    int64_t tiles = countRowTiles(workload, *selected, i);
     int64_t tile = options.queryTile.empty() ? tiles / 2 : options.queryTile[i];
     if (tile < 0 || tile >= tiles)
       return llvm::createStringError(
-          formatv("query tile, axis {0}: {1} is not in 0 to {2}", i, tile,
-                  tiles - 1)
+          formatv("{0} tile, axis {1}: {2} is not in 0 to {3}",
+                  getRowName(workload), i, tile, tiles - 1)
               .str());
-    explanation.queryTile.push_back(tile);
-    explanation.queryTiles.push_back(tiles);
+    explanation.rowTile.push_back(tile);
+    explanation.rowTiles.push_back(tiles);
   }
   explanation.coverage =
-      getCoverage(workload, *selected, explanation.queryTile);
+      getCoverage(workload, *selected, explanation.rowTile);
   return llvm::Error::success();
 }
 
@@ -111,7 +118,8 @@ static std::string formatPercent(double share) {
 
 /// What most of a candidate's distance to the first one comes from, as far as a
 /// single number tells.
-static std::string compare(const Prediction &first, const Prediction &other) {
+static std::string compare(const Workload &workload, const Prediction &first,
+                           const Prediction &other) {
   struct Reason {
     double factor;
     std::string text;
@@ -134,8 +142,8 @@ static std::string compare(const Prediction &first, const Prediction &other) {
       formatv("last wave {0} full",
               formatPercent(other.waves - std::ceil(other.waves) + 1)));
   add(other.loadedTiles, first.loadedTiles * 1.2,
-      formatv("{0:f1} key tiles, not {1:f1}", other.loadedTiles,
-              first.loadedTiles));
+      formatv("{0:f1} {1} tiles, not {2:f1}", other.loadedTiles,
+              getColumnName(workload), first.loadedTiles));
   add(other.tileTraffic, first.tileTraffic * 1.2,
       formatv("{0} through the cache, not {1}", formatBytes(other.tileTraffic),
               formatBytes(first.tileTraffic)));
@@ -175,7 +183,7 @@ static void printRanking(const Explanation &explanation,
     os << llvm::left_justify(prediction.limit, 18) << "  "
        << candidate.schedule.describe();
     if (rank > 0)
-      os << "; " << compare(first, prediction);
+      os << "; " << compare(explanation.workload, first, prediction);
     os << "\n";
   }
 }
@@ -185,19 +193,20 @@ static void printReasons(const Explanation &explanation,
                          llvm::raw_ostream &os) {
   const Workload &workload = explanation.workload;
   os << "selected  " << schedule.describe() << " (" << schedule.target << ")\n";
-  os << formatv("tiles     {0:f0} query tiles", prediction.blocks);
+  const char *row = getRowName(workload), *column = getColumnName(workload);
+  os << formatv("tiles     {0:f0} {1} tiles", prediction.blocks, row);
   if (prediction.blocksPerMultiprocessor)
     os << formatv(", {0} at a time on a multiprocessor: {1:f2} waves",
                   prediction.blocksPerMultiprocessor, prediction.waves);
-  os << formatv("\n          {0:f1} key tiles loaded by each",
-                prediction.loadedTiles);
+  os << formatv("\n          {0:f1} {1} tiles loaded by each",
+                prediction.loadedTiles, column);
   if (!schedule.warpgroupTile.empty())
     os << formatv(", {0:f1} computed by each warpgroup",
                   prediction.computedTiles);
   os << formatv(": {0:f2} computed pairs for each that is needed\n",
                 prediction.waste);
   for (auto [i, axis] : llvm::enumerate(prediction.axes)) {
-    os << formatv("axis {0}    {1:f1} key tiles, ", i, axis.keyTiles);
+    os << formatv("axis {0}    {1:f1} {2} tiles, ", i, axis.columnTiles, column);
     if (axis.cut)
       os << formatPercent(axis.maskedShare)
          << " of them cut by a window edge and masked\n";
@@ -209,7 +218,7 @@ static void printReasons(const Explanation &explanation,
     os << " " << unit.unit << " " << formatPercent(unit.share)
        << (&unit == &prediction.units.back() ? "\n" : ",");
   os << "bytes     " << formatBytes(prediction.tileTraffic)
-     << " read and written by all query tiles";
+     << " read and written by all " << row << " tiles";
   if (double least = workload.countBytes())
     os << "; operands and results have " << formatBytes(least);
   os << formatv("\nmemory    {0:f1} KiB of {1}",
@@ -257,8 +266,9 @@ std::string schedule::printText(const Explanation &explanation) {
                               ? *predictSchedule(workload, *selected)
                               : explanation.candidates.front().prediction;
   printReasons(explanation, *selected, prediction, os);
-  os << "\nquery tile " << formatBox(explanation.queryTile) << " of "
-     << formatBox(explanation.queryTiles) << "\n"
+  os << "\n"
+     << getRowName(workload) << " tile " << formatBox(explanation.rowTile)
+     << " of " << formatBox(explanation.rowTiles) << "\n"
      << drawText(*explanation.coverage);
   return text;
 }
@@ -268,7 +278,8 @@ std::string schedule::printSVG(const Explanation &explanation) {
     return "";
   return drawSVG(*explanation.coverage,
                  explanation.workload.getKey() + " on " + explanation.target +
-                     ": query tile " + formatBox(explanation.queryTile));
+                     ": " + getRowName(explanation.workload) + " tile " +
+                     formatBox(explanation.rowTile));
 }
 
 //===----------------------------------------------------------------------===//
@@ -311,8 +322,8 @@ static json::Object toJSON(const Prediction &prediction) {
   for (const AxisPart &axis : prediction.axes)
     axes.push_back(json::Object{{"cut", axis.cut},
                                 {"masked_share", axis.maskedShare},
-                                {"key_tiles", axis.keyTiles},
-                                {"query_tiles", axis.queryTiles}});
+                                {"key_tiles", axis.columnTiles},
+                                {"query_tiles", axis.rowTiles}});
   json::Object units;
   for (const UnitShare &unit : prediction.units)
     units[unit.unit] = unit.share;
@@ -344,20 +355,21 @@ static json::Object toJSON(const Explanation &explanation,
   for (const AxisCoverage &axis : coverage.axes) {
     json::Array parts;
     for (const AxisCoverage::Part &part : axis.parts)
-      parts.push_back(json::Object{{"query", toJSON(part.query)},
+      parts.push_back(json::Object{{"query", toJSON(part.rows)},
                                    {"computed", toJSON(part.computed)},
                                    {"inside", toJSON(part.inside)}});
     axes.push_back(json::Object{{"size", axis.size},
-                                {"query", toJSON(axis.query)},
+                                {"query", toJSON(axis.rows)},
                                 {"span", toJSON(axis.span)},
                                 {"interior", toJSON(axis.interior)},
                                 {"tiles", axis.tiles},
-                                {"key_tile", axis.keyTile},
+                                {"key_tile", axis.columnTile},
                                 {"parts", std::move(parts)}});
   }
   Coverage::Counts counts = coverage.count();
-  return json::Object{{"query_tile", json::Array(explanation.queryTile)},
-                      {"query_tiles", json::Array(explanation.queryTiles)},
+  return json::Object{{"rows", coverage.hasKeyRows ? "keys" : "queries"},
+                      {"query_tile", json::Array(explanation.rowTile)},
+                      {"query_tiles", json::Array(explanation.rowTiles)},
                       {"parts", coverage.parts},
                       {"skipped", counts.skipped},
                       {"boundary", counts.boundary},

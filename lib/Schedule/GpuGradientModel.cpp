@@ -8,12 +8,12 @@
 #include "na/Schedule/GpuGradientModel.h"
 
 #include "AxisModel.h"
+#include "BestOf.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <limits>
 
 using namespace na;
 using namespace na::schedule;
@@ -160,6 +160,11 @@ GpuGradientCost combine(const GpuProblem &problem, const GpuChip &chip,
                      chip.cacheRate +
                  perBlock / overlap;
   cost.cycles = perMultiprocessor * (cost.columnTiles * perColumnTile + edges);
+  double tiles = perMultiprocessor * cost.columnTiles / cost.cycles;
+  cost.tensorShare = tensor * tiles;
+  cost.vectorShare = vector * tiles;
+  cost.sharedShare = shared * tiles;
+  cost.cacheShare = cache * tiles;
   return cost;
 }
 
@@ -171,10 +176,11 @@ std::vector<int64_t> columnExtents(int64_t span) {
 /// Walks through all combinations of the axes' choices.
 class Search {
 public:
-  Search(const GpuProblem &problem, const GpuChip &chip, const GpuTiling &fixed)
+  Search(const GpuProblem &problem, const GpuChip &chip, size_t count,
+         const GpuTiling &fixed)
       : problem(problem), chip(chip), fixed(fixed),
         fixedRows(!fixed.getRowTile(problem).empty()),
-        current(problem.axes.size()) {
+        current(problem.axes.size()), best(count) {
     for (size_t i = 0; i < problem.axes.size(); ++i) {
       int64_t size = modelSize(problem, i);
       // The last axis takes what small axes leave of a tile.
@@ -188,7 +194,7 @@ public:
     }
   }
 
-  std::optional<GpuTiling> run() {
+  std::vector<GpuTiling> run() {
     int64_t tokens = 1;
     for (size_t i = 0; i < problem.axes.size(); ++i)
       tokens *= std::min(modelSize(problem, i), rowCounts.back());
@@ -197,11 +203,11 @@ public:
     while (mostRows > fragment && mostRows / 2 >= tokens)
       mostRows /= 2;
     visit(0, GridCost());
-    if (!best) {
+    if (best.empty()) {
       leastRows = fragment;
       visit(0, GridCost());
     }
-    return best;
+    return best.take();
   }
 
 private:
@@ -231,14 +237,13 @@ private:
     if (!resources)
       return;
     double cycles = combine(problem, chip, grid, stages, *resources).cycles;
-    // Near ties go to what was tried first, not to rounding errors.
-    if (best && cycles >= bestCycles * (1 - 1e-9))
+    if (!best.accepts(cycles))
       return;
-    bestCycles = cycles;
-    best.emplace();
-    static_cast<Tiling &>(*best) = makeTiling(problem, current);
-    best->warps = grid.rows / fragment;
-    best->stages = stages;
+    GpuTiling tiling;
+    static_cast<Tiling &>(tiling) = makeTiling(problem, current);
+    tiling.warps = grid.rows / fragment;
+    tiling.stages = stages;
+    best.insert(cycles, std::move(tiling));
   }
 
   const GpuProblem &problem;
@@ -248,8 +253,7 @@ private:
   int64_t leastRows = 0, mostRows = rowCounts.back();
   std::vector<std::vector<AxisChoice>> choices;
   std::vector<const AxisChoice *> current;
-  std::optional<GpuTiling> best;
-  double bestCycles = std::numeric_limits<double>::infinity();
+  BestOf<GpuTiling> best;
 };
 
 } // namespace
@@ -295,8 +299,17 @@ schedule::predictGpuGradient(const GpuProblem &problem, const GpuChip &chip,
   return cost;
 }
 
+std::vector<GpuTiling> schedule::rankGpuGradient(const GpuProblem &problem,
+                                                 const GpuChip &chip,
+                                                 size_t count,
+                                                 const GpuTiling &fixed) {
+  return Search(problem, chip, count, fixed).run();
+}
+
 std::optional<GpuTiling> schedule::searchGpuGradient(const GpuProblem &problem,
                                                      const GpuChip &chip,
                                                      const GpuTiling &fixed) {
-  return Search(problem, chip, fixed).run();
+  std::vector<GpuTiling> tilings = rankGpuGradient(problem, chip, 1, fixed);
+  return tilings.empty() ? std::nullopt
+                         : std::optional(std::move(tilings.front()));
 }

@@ -10,12 +10,12 @@
 #include "na/Schedule/WarpgroupBudgets.h"
 
 #include "AxisModel.h"
+#include "BestOf.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <limits>
 #include <map>
 
 using namespace na;
@@ -95,7 +95,7 @@ getBudgets(const GpuProblem &problem, const GpuChip &chip, const Shape &shape) {
 
 /// What all axes contribute together.
 struct Work {
-  double blocks = 1, loaded = 1, computed = 1, masked = 0;
+  double blocks = 1, loaded = 1, computed = 1, masked = 0, unmasked = 1;
 };
 
 void addAxis(Work &work, const AxisCost &all, const AxisCost &own) {
@@ -105,8 +105,11 @@ void addAxis(Work &work, const AxisCost &all, const AxisCost &own) {
   work.blocks *= all.rowTiles;
   work.loaded *= all.columnTiles;
   work.computed *= computed;
-  if (own.cut)
-    work.masked += 1 - std::min(1.0, own.insideTiles / computed);
+  if (own.cut) {
+    double inside = std::min(1.0, own.insideTiles / computed);
+    work.masked += 1 - inside;
+    work.unmasked *= inside;
+  }
 }
 
 HopperGradientCost combine(const GpuProblem &problem, const GpuChip &chip,
@@ -146,7 +149,15 @@ HopperGradientCost combine(const GpuProblem &problem, const GpuChip &chip,
   cost.loaded = work.loaded + additional;
   cost.computed = work.computed + additional;
 
-  double tensor = scores * double(channels.products) / tensorRate;
+  // Products of loaded tiles read both operands from shared memory, which for
+  // few columns takes longer than the products.
+  constexpr double sharedRate = 128, bytesOfElement = 2;
+  double columns = double(shape.columns), rows = double(ownRows);
+  double ofScores = double(problem.headDim + problem.valueDim) * warpgroups;
+  double reading = (rows + columns) * bytesOfElement / sharedRate;
+  double tensor =
+      scores * double(channels.products) / tensorRate +
+      ofScores * std::max(0.0, reading - rows * columns / tensorRate);
   double vector = scores * (perScore + perMask * work.masked) / vectorRate;
   double busy = resident * warpgroups;
   // In this time all warpgroups of the block do one tile.
@@ -161,18 +172,23 @@ HopperGradientCost combine(const GpuProblem &problem, const GpuChip &chip,
   for (size_t i = 0; i < problem.axes.size(); ++i)
     needed *= pairCount(problem, i);
   cost.waste = work.blocks * work.computed * scores / needed;
+  cost.maskedShare = (1 - work.unmasked) * work.computed / cost.computed;
+  double perTime = perMultiprocessor / cost.cycles;
+  cost.tensorShare = cost.computed * tensor * perTime;
+  cost.vectorShare = cost.computed * vector * perTime;
+  cost.cacheShare = cost.loaded * load * perTime;
   return cost;
 }
 
 class Search {
 public:
-  Search(const GpuProblem &problem, const GpuChip &chip)
+  Search(const GpuProblem &problem, const GpuChip &chip, size_t count)
       : problem(problem), chip(chip), rank(problem.axes.size()), own(rank),
-        column(rank) {}
+        column(rank), best(count) {}
 
-  std::optional<HopperTiling> run() {
+  std::vector<HopperTiling> run() {
     visitBoxes(ownRows, own, [&] { visitShapes(); });
-    return best;
+    return best.take();
   }
 
 private:
@@ -211,17 +227,16 @@ private:
           getAxis(i, own[i] * (i == split ? shape.warpgroups : 1), column[i]),
           getAxis(i, own[i], column[i]));
     double cycles = combine(problem, chip, shape, *budgets, work).cycles;
-    // Near ties go to what was tried first, not to rounding errors.
-    if (best && cycles >= bestCycles * (1 - 1e-6))
+    if (!best.accepts(cycles))
       return;
-    bestCycles = cycles;
-    best.emplace();
-    best->warpgroupTile = own;
+    HopperTiling tiling;
+    tiling.warpgroupTile = own;
     std::vector<int64_t> rows = own;
     rows[split] *= shape.warpgroups;
-    best->queryTile = problem.hasKeyRows() ? column : rows;
-    best->keyTile = problem.hasKeyRows() ? rows : column;
-    best->stages = shape.stages;
+    tiling.queryTile = problem.hasKeyRows() ? column : rows;
+    tiling.keyTile = problem.hasKeyRows() ? rows : column;
+    tiling.stages = shape.stages;
+    best.insert(cycles, std::move(tiling));
   }
 
   const GpuProblem &problem;
@@ -231,8 +246,7 @@ private:
   std::optional<WarpgroupBudgets> budgets;
   std::map<std::array<int64_t, 3>, AxisCost> costs;
   std::vector<int64_t> own, column;
-  std::optional<HopperTiling> best;
-  double bestCycles = std::numeric_limits<double>::infinity();
+  BestOf<HopperTiling> best;
 };
 
 } // namespace
@@ -307,19 +321,27 @@ static bool prefersTogether(const GpuProblem &problem) {
   return !strided && problem.axes.size() <= 2;
 }
 
-std::optional<HopperTiling>
-schedule::searchHopperGradient(const GpuProblem &problem, const GpuChip &chip) {
+std::vector<HopperTiling>
+schedule::rankHopperGradient(const GpuProblem &problem, const GpuChip &chip,
+                             size_t count) {
   if (!isForGradientWarpgroups(problem) || !chip.hasWarpgroups ||
       (problem.gradient == Gradient::All && !prefersTogether(problem)))
-    return std::nullopt;
-  std::optional<HopperTiling> tiling = Search(problem, chip).run();
-  if (!tiling || problem.gradient != Gradient::All)
-    return tiling;
+    return {};
+  std::vector<HopperTiling> tilings = Search(problem, chip, count).run();
+  if (tilings.empty() || problem.gradient != Gradient::All)
+    return tilings;
   // Few thread blocks have idle multiprocessors at their end, beside which a
   // pass over the workspace counts.
   constexpr double leastWaves = 8;
-  auto cost = predictHopperGradient(problem, chip, *tiling);
+  auto cost = predictHopperGradient(problem, chip, tilings.front());
   if (cost->blocks < leastWaves * double(chip.multiprocessors))
-    return std::nullopt;
-  return tiling;
+    return {};
+  return tilings;
+}
+
+std::optional<HopperTiling>
+schedule::searchHopperGradient(const GpuProblem &problem, const GpuChip &chip) {
+  std::vector<HopperTiling> tilings = rankHopperGradient(problem, chip, 1);
+  return tilings.empty() ? std::nullopt
+                         : std::optional(std::move(tilings.front()));
 }

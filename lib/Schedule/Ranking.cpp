@@ -70,12 +70,12 @@ void addUnits(Prediction &prediction, std::vector<UnitShare> units) {
   prediction.units = std::move(units);
 }
 
-/// What holds for tiles that all queries of a query tile go through together.
+/// What holds for tiles that all rows of a row tile go through together.
 void addAxes(const Problem &problem, const Schedule &schedule,
              Prediction &prediction) {
   for (size_t i = 0; i < problem.axes.size(); ++i) {
-    AxisCost cost =
-        axisCost(problem, i, schedule.queryTile[i], schedule.keyTile[i]);
+    AxisCost cost = axisCost(problem, i, schedule.getRowTile(problem)[i],
+                             schedule.getColumnTile(problem)[i]);
     double inside = cost.cut ? cost.insideTiles / cost.columnTiles : 1;
     prediction.axes.push_back(
         {cost.cut, 1 - inside, cost.columnTiles, cost.rowTiles});
@@ -84,13 +84,16 @@ void addAxes(const Problem &problem, const Schedule &schedule,
 
 void addTraffic(const Workload &workload, const Schedule &schedule,
                 Prediction &prediction) {
-  double queries =
-      getVolume(schedule.queryTile) * double(schedule.headsPerTile);
-  double keys = getVolume(schedule.keyTile);
+  double rows = getVolume(schedule.getRowTile(workload)) *
+                double(schedule.headsPerTile);
+  double columns = getVolume(schedule.getColumnTile(workload));
   double channels = double(workload.headDim + workload.valueDim);
+  // Of gradients, rows are read and their sums are written.
+  if (workload.isGradient())
+    rows *= 2;
   prediction.tileTraffic = prediction.blocks * channels *
                            double(workload.operandBytes) *
-                           (queries + prediction.loadedTiles * keys);
+                           (rows + prediction.loadedTiles * columns);
 }
 
 Prediction predictCpuSchedule(const Workload &workload,
@@ -105,17 +108,12 @@ Prediction predictCpuSchedule(const Workload &workload,
                         {"moves of tiles", cost.moveShare}});
   prediction.waste = cost.waste;
   prediction.loadedTiles = prediction.computedTiles = cost.columnTiles;
-  if (workload.isGradient()) {
-    prediction.sharedBytes = int64_t(cost.tileBytes);
-    prediction.text = cost.describe();
-    return prediction;
-  }
   addAxes(workload, schedule, prediction);
   double unmasked = 1;
   prediction.blocks = heads;
   for (const AxisPart &axis : prediction.axes) {
     unmasked *= 1 - axis.maskedShare;
-    prediction.blocks *= axis.queryTiles;
+    prediction.blocks *= axis.rowTiles;
   }
   prediction.maskedShare = 1 - unmasked;
   prediction.sharedBytes = int64_t(cost.tileBytes);
@@ -196,8 +194,12 @@ std::optional<Prediction> predictWarpgroups(const Workload &workload,
 
 /// What the two models of gradients on a GPU have in common.
 template <typename CostTy>
-Prediction makeGradientPrediction(const GpuChip &chip, const CostTy &cost) {
+Prediction makeGradientPrediction(const Workload &workload, const GpuChip &chip,
+                                  const Schedule &schedule,
+                                  const CostTy &cost) {
   Prediction prediction;
+  addAxes(workload, schedule, prediction);
+  prediction.maskedShare = cost.maskedShare;
   prediction.seconds = cost.cycles / (chip.gigahertz * 1e9);
   prediction.waste = cost.waste;
   prediction.blocks = cost.blocks;
@@ -220,9 +222,15 @@ std::optional<Prediction> predictGradient(const Workload &workload,
         predictGpuGradient(workload, chip, getGpuTiling(workload, schedule));
     if (!cost)
       return std::nullopt;
-    Prediction prediction = makeGradientPrediction(chip, *cost);
+    Prediction prediction =
+        makeGradientPrediction(workload, chip, schedule, *cost);
+    addUnits(prediction, {{workload.operandBytes == 2 ? "tensor cores"
+                                                      : "multiply-add units",
+                           cost->tensorShare},
+                          {"elementwise", cost->vectorShare},
+                          {"shared memory", cost->sharedShare},
+                          {"L2 cache", cost->cacheShare}});
     prediction.loadedTiles = prediction.computedTiles = cost->columnTiles;
-    prediction.maskedShare = cost->maskedShare;
     return prediction;
   }
   if (!isForGradientWarpgroups(workload) || !workload.hasBoxes ||
@@ -231,7 +239,11 @@ std::optional<Prediction> predictGradient(const Workload &workload,
   auto cost = predictHopperGradient(workload, chip, getHopperTiling(schedule));
   if (!cost)
     return std::nullopt;
-  Prediction prediction = makeGradientPrediction(chip, *cost);
+  Prediction prediction =
+      makeGradientPrediction(workload, chip, schedule, *cost);
+  addUnits(prediction, {{"tensor cores", cost->tensorShare},
+                        {"elementwise", cost->vectorShare},
+                        {"L2 cache", cost->cacheShare}});
   prediction.loadedTiles = cost->loaded;
   prediction.computedTiles = cost->computed;
   return prediction;
@@ -275,8 +287,7 @@ std::optional<Prediction> predict(const Workload &workload,
   constexpr double margin = 1.03;
   if (schedule.headsPerTile != 1)
     prediction.seconds *= margin;
-  if (!workload.isGradient())
-    addTraffic(workload, schedule, prediction);
+  addTraffic(workload, schedule, prediction);
   return prediction;
 }
 
@@ -376,38 +387,38 @@ std::vector<Candidate> rankWarpgroups(const Workload &workload,
   return candidates;
 }
 
-/// The one schedule that the models of gradients search for. Where there are
-/// kernels of warpgroups, they are taken.
+/// Schedules of gradients. Where there are kernels of warpgroups, they are
+/// taken.
 std::vector<Candidate> rankGradient(const Workload &workload,
                                     const GpuChip &chip,
                                     const RankingOptions &options) {
-  std::optional<Schedule> schedule;
+  std::vector<Schedule> schedules;
   const Schedule &fixed = options.fixed;
   bool ofWarpgroups = options.target == warpgroupChip;
   if (!fixed.warpgroupTile.empty()) {
     if (ofWarpgroups) {
-      schedule = fixed;
-      schedule->target = warpgroupChip;
-      if (schedule->stages == 0)
-        schedule->stages = HopperTiling().stages;
+      schedules.push_back(fixed);
+      schedules.back().target = warpgroupChip;
+      if (fixed.stages == 0)
+        schedules.back().stages = HopperTiling().stages;
     }
   } else {
     if (ofWarpgroups && workload.hasBoxes && fixed.queryTile.empty() &&
         fixed.keyTile.empty())
-      if (auto tiling = searchHopperGradient(workload, chip))
-        schedule = makeSchedule(*tiling);
-    if (!schedule && workload.gradient != Gradient::All)
-      if (auto tiling =
-              searchGpuGradient(workload, chip, getFixedGpuTiling(options)))
-        schedule = makeSchedule(chip, *tiling);
+      for (const HopperTiling &tiling :
+           rankHopperGradient(workload, chip, options.count))
+        schedules.push_back(makeSchedule(tiling));
+    if (schedules.empty() && workload.gradient != Gradient::All)
+      for (const GpuTiling &tiling :
+           rankGpuGradient(workload, chip, options.count,
+                           getFixedGpuTiling(options)))
+        schedules.push_back(makeSchedule(chip, tiling));
   }
-  if (!schedule)
-    return {};
-  std::optional<Prediction> prediction =
-      predict(workload, *schedule, std::nullopt);
-  if (!prediction)
-    return {};
-  return {{std::move(*schedule), std::move(*prediction)}};
+  std::vector<Candidate> candidates;
+  for (Schedule &schedule : schedules)
+    if (auto prediction = predict(workload, schedule, std::nullopt))
+      candidates.push_back({std::move(schedule), std::move(*prediction)});
+  return candidates;
 }
 
 /// Both are sorted, and stay so.
@@ -507,9 +518,18 @@ double Workload::countFlop() const {
     tokens *= modelTokens(*this, i);
   }
   pairs += tokens * double(additionalKeys);
-  double channels = operation == "attention" ? double(headDim + valueDim)
-                    : operation == "qk"      ? double(headDim)
-                                             : double(valueDim);
+  // Of the products of a pair.
+  double channels = double(headDim + valueDim);
+  if (operation == "qk")
+    channels = double(headDim);
+  else if (operation == "av")
+    channels = double(valueDim);
+  else if (gradient == Gradient::Queries)
+    channels += double(headDim);
+  else if (gradient == Gradient::KeysAndValues)
+    channels *= 2;
+  else if (gradient == Gradient::All)
+    channels = 2 * channels + double(headDim);
   double all = batchHeads == dynamicLength ? 1 : double(batchHeads);
   return 2 * pairs * channels * all;
 }

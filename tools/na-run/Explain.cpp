@@ -57,14 +57,19 @@ explainAll(const Options &options, MLIRContext &context) {
   if (!program)
     return program.takeError();
   ErrorCollector errors(&context);
+  // Schedules are of what the pipelines make of the operations.
+  PassManager manager(&context);
+  NADecomposeAttentionGradOptions gradients;
+  gradients.unfused = options.pipeline == "unfused";
+  gradients.together = options.gradientsTogether;
+  manager.addPass(createNADecomposeAttentionGrad(gradients));
   if (options.pipeline == "unfused") {
-    PassManager manager(&context);
     NADecomposeAttentionOptions decompose;
     decompose.narrowWeights = options.cuda;
     manager.addPass(createNADecomposeAttention(decompose));
-    if (failed(manager.run(*program->module)))
-      return llvm::createStringError(errors.take("invalid program"));
   }
+  if (failed(manager.run(*program->module)))
+    return llvm::createStringError(errors.take("invalid program"));
   schedule::ExplainOptions explainOptions;
   schedule::RankingOptions &ranking = explainOptions.ranking;
   ranking.target = options.cuda ? options.chip : options.scheduleTarget;
@@ -89,8 +94,7 @@ explainAll(const Options &options, MLIRContext &context) {
   llvm::Error failure = llvm::Error::success();
   program->module->walk([&](Operation *op) {
     std::optional<schedule::Workload> workload = getWorkload(op);
-    // Of a gradient there is no ranking, and no drawing of its tiles.
-    if (!workload || workload->isGradient())
+    if (!workload)
       return WalkResult::advance();
     if (workload->axes.size() != ranking.fixed.queryTile.size() &&
         !ranking.fixed.queryTile.empty()) {
@@ -114,7 +118,7 @@ explainAll(const Options &options, MLIRContext &context) {
     return std::move(failure);
   if (explanations.empty())
     return llvm::createStringError(
-        "the program has no na.attention, na.qk or na.av");
+        "the program has no na.attention, na.qk, na.av or gradient of these");
   if (!options.svgFile.empty())
     if (llvm::Error error = writeFile(options.svgFile,
                                       schedule::printSVG(explanations.front())))

@@ -59,27 +59,45 @@ void forEach(const Box &counts, Visit visit) {
   }
 }
 
-Box getQueryTiles(const Workload &workload, const Schedule &schedule) {
+Box getRowTiles(const Workload &workload, const Schedule &schedule) {
   Box tiles;
   for (size_t i = 0; i < workload.axes.size(); ++i)
-    tiles.push_back(countQueryTiles(workload, schedule, i));
+    tiles.push_back(countRowTiles(workload, schedule, i));
   return tiles;
 }
 
-/// How the queries of a part see a key tile, from each query's own keys.
+/// The columns of a row: keys of a query, or queries of a key, one by one.
+window::Range<int64_t> getColumns(const Workload &workload, size_t axis,
+                                  int64_t size, int64_t row) {
+  const window::Axis &window = workload.axes[axis];
+  if (!workload.hasKeyRows())
+    return window::keyRange<int64_t>(window, size, row);
+  window::Range<int64_t> queries{size, size};
+  for (int64_t query = size - 1; query >= 0; --query) {
+    auto keys = window::keyRange<int64_t>(window, size, query);
+    if (keys.begin > row || keys.end <= row)
+      continue;
+    if (queries.begin == size)
+      queries.end = query + 1;
+    queries.begin = query;
+  }
+  return queries;
+}
+
+/// How the rows of a part meet a column tile, from each row's own columns.
 TileKind lookAt(const Workload &workload, const Coverage &coverage,
                 int64_t part, const Box &tile) {
   bool some = true, all = true;
   for (size_t i = 0; i < workload.axes.size(); ++i) {
     const AxisCoverage &axis = coverage.axes[i];
-    int64_t first = axis.span.begin + tile[i] * axis.keyTile;
-    int64_t last = first + axis.keyTile;
+    int64_t first = axis.span.begin + tile[i] * axis.columnTile;
+    int64_t last = first + axis.columnTile;
     bool any = false;
-    window::Range<int64_t> queries = axis.parts[size_t(part)].query;
-    for (int64_t query = queries.begin; query < queries.end; ++query) {
-      auto keys = window::keyRange<int64_t>(workload.axes[i], axis.size, query);
-      any |= keys.begin < last && keys.end > first;
-      all &= keys.begin <= first && keys.end >= last;
+    window::Range<int64_t> rows = axis.parts[size_t(part)].rows;
+    for (int64_t row = rows.begin; row < rows.end; ++row) {
+      auto columns = getColumns(workload, i, axis.size, row);
+      any |= columns.begin < last && columns.end > first;
+      all &= columns.begin <= first && columns.end >= last;
     }
     some &= any;
   }
@@ -88,27 +106,29 @@ TileKind lookAt(const Workload &workload, const Coverage &coverage,
                : TileKind::Boundary;
 }
 
-TEST(Coverage, MeetsEachQuery) {
+TEST(Coverage, MeetsEachRow) {
   Random random;
-  for (int trial = 0; trial < 200; ++trial) {
+  for (int trial = 0; trial < 400; ++trial) {
     Workload workload =
         random.makeWorkload(size_t(random.pick(1, 3)), 24, true);
+    if (trial % 2)
+      workload.gradient = Gradient::KeysAndValues;
     Schedule schedule;
     schedule.target = "cpu";
     for (size_t i = 0; i < workload.axes.size(); ++i) {
       schedule.queryTile.push_back(random.pick(1, 9));
       schedule.keyTile.push_back(random.pick(1, 9));
     }
-    Box queryTiles = getQueryTiles(workload, schedule), chosen;
-    for (int64_t tiles : queryTiles)
+    Box rowTiles = getRowTiles(workload, schedule), chosen;
+    for (int64_t tiles : rowTiles)
       chosen.push_back(random.pick(0, tiles - 1));
     Coverage coverage = getCoverage(workload, schedule, chosen);
     ASSERT_EQ(coverage.parts, 1);
-    Box keyTiles;
+    Box columnTiles;
     for (const AxisCoverage &axis : coverage.axes)
-      keyTiles.push_back(axis.tiles);
+      columnTiles.push_back(axis.tiles);
     Coverage::Counts counts;
-    forEach(keyTiles, [&](const Box &tile) {
+    forEach(columnTiles, [&](const Box &tile) {
       TileKind kind = coverage.getKind(0, tile);
       EXPECT_EQ(kind, lookAt(workload, coverage, 0, tile));
       ++(kind == TileKind::Interior   ? counts.interior
@@ -137,7 +157,7 @@ TEST(Coverage, WarpgroupsAddUpToTheModel) {
     std::optional<Prediction> prediction = predictSchedule(workload, schedule);
     ASSERT_TRUE(prediction);
     double computed = 0, interior = 0, loaded = 0;
-    forEach(getQueryTiles(workload, schedule), [&](const Box &queryTile) {
+    forEach(getRowTiles(workload, schedule), [&](const Box &queryTile) {
       Coverage coverage = getCoverage(workload, schedule, queryTile);
       Coverage::Counts counts = coverage.count();
       computed += double(counts.boundary + counts.interior);
@@ -184,6 +204,14 @@ TEST(Coverage, Draws) {
   std::string svg = drawSVG(coverage, "a < b");
   EXPECT_NE(svg.find("a &lt; b"), std::string::npos);
   EXPECT_NE(svg.find("boundary, 16"), std::string::npos) << svg;
+  // Rows of the gradients of keys and values are keys.
+  workload.gradient = Gradient::KeysAndValues;
+  text = drawText(getCoverage(workload, schedule, {2, 2}));
+  EXPECT_NE(text.find("axis 0: keys 4..6 of 20, queries 0..8 in 2 tiles of 4, "
+                      "seeing all 3..7"),
+            std::string::npos)
+      << text;
+  workload.gradient = Gradient::None;
   // Long axes are shortened.
   schedule.keyTile = {1, 1};
   workload.lengths = {200, 200};

@@ -199,7 +199,7 @@ TEST(Ranking, BiasKeepsTheKindOfKernel) {
   }
 }
 
-TEST(Ranking, GradientsHaveTheScheduleOfTheirSearch) {
+TEST(Ranking, GradientsAreRankedByTheirSearch) {
   for (Gradient gradient : {Gradient::Queries, Gradient::KeysAndValues}) {
     Workload workload = makeWorkload({{9}, {15}}, {48, 64}, 8);
     workload.gradient = gradient;
@@ -207,7 +207,23 @@ TEST(Ranking, GradientsHaveTheScheduleOfTheirSearch) {
     for (const char *target : {"sm_80", "sm_90a"}) {
       const GpuChip &chip = *findGpuChip(target);
       auto ranked = rankSchedules(workload, makeOptions(target, 8));
-      ASSERT_EQ(ranked.size(), 1u) << target;
+      ASSERT_EQ(ranked.size(), 8u) << target;
+      for (size_t i = 0; i < ranked.size(); ++i) {
+        const Prediction &prediction = ranked[i].prediction;
+        if (i > 0) {
+          EXPECT_GE(prediction.seconds, ranked[i - 1].prediction.seconds);
+          EXPECT_FALSE(ranked[i].schedule == ranked[i - 1].schedule);
+        }
+        EXPECT_EQ(prediction.limit, prediction.units.front().unit);
+        EXPECT_EQ(prediction.axes.size(), 2u);
+        for (const UnitShare &unit : prediction.units) {
+          EXPECT_GT(unit.share, 0) << unit.unit;
+          EXPECT_LE(unit.share, 1) << unit.unit;
+        }
+        EXPECT_GT(prediction.maskedShare, 0);
+        EXPECT_LE(prediction.maskedShare, 1);
+        EXPECT_GT(prediction.tileTraffic, 0);
+      }
       const Schedule &schedule = ranked[0].schedule;
       auto ofWarps = searchGpuGradient(workload, chip);
       auto ofWarpgroups = searchHopperGradient(workload, chip);

@@ -55,12 +55,12 @@ struct Tiling {
 
 /// What a tiling means on one axis.
 struct AxisPart {
-  /// Whether window edges can cut key tiles, and the share of tiles that they
-  /// do cut.
+  /// Whether window edges can cut column tiles, and the share of tiles that
+  /// they do cut.
   bool cut = false;
   double maskedShare = 0;
-  /// Key tiles per query tile, on average, and query tiles.
-  double keyTiles = 0, queryTiles = 0;
+  /// Column tiles per row tile, on average, and row tiles.
+  double columnTiles = 0, rowTiles = 0;
 };
 
 /// What one batch and head costs under a tiling.

@@ -1,4 +1,4 @@
-//===- Coverage.h - Which key tiles a query tile visits ---------*- C++ -*-===//
+//===- Coverage.h - Which column tiles a row tile visits --------*- C++ -*-===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,42 +13,45 @@
 namespace na::schedule {
 
 enum class TileKind {
-  /// Not computed: no query of the tile (or of the warpgroup) sees a key.
+  /// Not computed: no query sees a key of the tiles (or of the warpgroup's).
   Skipped,
-  /// Computed with a mask: a window edge cuts it for some query.
+  /// Computed with a mask: a window edge cuts it for some row.
   Boundary,
   /// Computed without a mask: all queries see all keys.
   Interior
 };
 
-/// One axis of a query tile. Everything is in positions of a residue class.
+/// One axis of a row tile, in positions of a residue class. Rows are queries and
+/// columns the keys that they see, or for the gradients of keys and values rows
+/// are keys and columns the queries that see them.
 struct AxisCoverage {
   int64_t size = 0;
-  /// The query tile, and the keys that some, and that all of its queries see;
-  /// the latter may be empty.
-  window::Range<int64_t> query{0, 0}, span{0, 0}, interior{0, 0};
-  /// Number and length of key tiles, which begin at the start of the span.
-  int64_t tiles = 0, keyTile = 1;
-  /// Of each warpgroup (of the whole query tile if there is none): its queries,
-  /// the key tiles that it computes and those of them that are not cut. All
-  /// have the same on axes along which they do not lie.
+  /// The row tile, and the columns of some, and of all of its rows; the latter
+  /// may be empty.
+  window::Range<int64_t> rows{0, 0}, span{0, 0}, interior{0, 0};
+  /// Number and length of column tiles, which begin at the start of the span.
+  int64_t tiles = 0, columnTile = 1;
+  /// Of each warpgroup (of the whole row tile if there is none): its rows, the
+  /// column tiles that it computes and those of them that are not cut. All have
+  /// the same on axes along which they do not lie.
   struct Part {
-    window::Range<int64_t> query{0, 0}, computed{0, 0}, inside{0, 0};
+    window::Range<int64_t> rows{0, 0}, computed{0, 0}, inside{0, 0};
   };
   std::vector<Part> parts;
 
-  /// The keys of a tile that exist.
-  window::Range<int64_t> getKeys(int64_t tile) const;
+  /// The columns of a tile that exist.
+  window::Range<int64_t> getColumns(int64_t tile) const;
 };
 
-/// What one query tile visits.
+/// What one row tile visits.
 struct Coverage {
+  bool hasKeyRows = false;
   std::vector<AxisCoverage> axes;
-  /// Warpgroups that have queries; 1 without warpgroups.
+  /// Warpgroups that have rows; 1 without warpgroups.
   int64_t parts = 1;
 
   TileKind getKind(int64_t part, const std::vector<int64_t> &tile) const;
-  /// Key tiles of each kind, over all parts; `Skipped` counts tiles that the
+  /// Column tiles of each kind, over all parts; `Skipped` counts tiles that the
   /// block loads for others.
   struct Counts {
     int64_t skipped = 0, boundary = 0, interior = 0;
@@ -56,16 +59,16 @@ struct Coverage {
   Counts count() const;
 };
 
-/// Query tiles of an axis, of the largest residue class.
-int64_t countQueryTiles(const Workload &workload, const Schedule &schedule,
-                        size_t axis);
+/// Row tiles of an axis, of the largest residue class.
+int64_t countRowTiles(const Workload &workload, const Schedule &schedule,
+                      size_t axis);
 
-/// The coverage of the query tile with these indices, one per axis, each less
-/// than countQueryTiles.
+/// The coverage of the row tile with these indices, one per axis, each less than
+/// countRowTiles.
 Coverage getCoverage(const Workload &workload, const Schedule &schedule,
-                     const std::vector<int64_t> &queryTile);
+                     const std::vector<int64_t> &rowTile);
 
-/// As text: a character per key tile and warpgroup, # interior, + boundary,
+/// As text: a character per column tile and warpgroup, # interior, + boundary,
 /// . skipped. Long axes are shortened to `columns` tiles.
 std::string drawText(const Coverage &coverage, int64_t columns = 32);
 

@@ -15,7 +15,7 @@ namespace na::schedule {
 
 struct ExplainOptions {
   RankingOptions ranking;
-  /// The query tile that is drawn; empty for one in the middle.
+  /// The row tile that is drawn; empty for one in the middle.
   std::vector<int64_t> queryTile;
   /// A file of measured schedules; null for none.
   const TuningFile *tuning = nullptr;
@@ -32,8 +32,8 @@ struct Explanation {
   std::optional<TuningEntry> tuned;
   /// Of the selected schedule; none if nothing fits the target.
   std::optional<Coverage> coverage;
-  /// The query tile of the coverage, and how many there are.
-  std::vector<int64_t> queryTile, queryTiles;
+  /// The row tile of the coverage, and how many there are.
+  std::vector<int64_t> rowTile, rowTiles;
 
   const Schedule *getSelected() const;
 };

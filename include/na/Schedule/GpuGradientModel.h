@@ -29,6 +29,8 @@ struct GpuGradientCost {
   double waste = 0;
   /// Column tiles per row tile, on average, and the share that masks can touch.
   double columnTiles = 0, maskedShare = 0;
+  /// How busy the units are.
+  double tensorShare = 0, vectorShare = 0, sharedShare = 0, cacheShare = 0;
   bool hasKeyRows = false;
   /// Thread blocks in all, and how many a multiprocessor holds.
   double blocks = 0;
@@ -46,8 +48,13 @@ std::optional<GpuGradientCost> predictGpuGradient(const GpuProblem &problem,
                                                   const GpuChip &chip,
                                                   const GpuTiling &tiling);
 
-/// The cheapest tiling on `chip`; none if none fits. What is not empty or 0 in
-/// `fixed` is kept. Deterministic.
+/// The `count` cheapest tilings on `chip`, the cheapest one first; none if none
+/// fits. What is not empty or 0 in `fixed` is kept. Deterministic.
+std::vector<GpuTiling> rankGpuGradient(const GpuProblem &problem,
+                                       const GpuChip &chip, size_t count,
+                                       const GpuTiling &fixed = {});
+
+/// The first of them.
 std::optional<GpuTiling> searchGpuGradient(const GpuProblem &problem,
                                            const GpuChip &chip,
                                            const GpuTiling &fixed = {});

@@ -28,8 +28,10 @@ struct HopperGradientCost {
   /// Query/key pairs that are computed, over those that are needed.
   double waste = 0;
   /// Column tiles that a block loads, and that a warpgroup computes, on
-  /// average.
-  double loaded = 0, computed = 0;
+  /// average; the share of the latter that is masked.
+  double loaded = 0, computed = 0, maskedShare = 0;
+  /// How busy the units are.
+  double tensorShare = 0, vectorShare = 0, cacheShare = 0;
   /// Thread blocks in all, and how many share a multiprocessor.
   double blocks = 0;
   int64_t blocksPerMultiprocessor = 0;
@@ -54,9 +56,13 @@ std::optional<HopperGradientCost>
 predictHopperGradient(const GpuProblem &problem, const GpuChip &chip,
                       const HopperTiling &tiling);
 
-/// The cheapest tiling on `chip`; none if the problem is not for warpgroups,
-/// nothing fits, or two programs are faster than one for all gradients.
-/// Deterministic.
+/// The `count` cheapest tilings on `chip`, the cheapest one first; none if the
+/// problem is not for warpgroups, nothing fits, or two programs are faster than
+/// one for all gradients. Deterministic.
+std::vector<HopperTiling> rankHopperGradient(const GpuProblem &problem,
+                                             const GpuChip &chip, size_t count);
+
+/// The first of them.
 std::optional<HopperTiling> searchHopperGradient(const GpuProblem &problem,
                                                  const GpuChip &chip);
 

@@ -52,9 +52,9 @@ struct Workload : GpuProblem {
 };
 
 /// What `#na.schedule` says.
-struct Schedule {
+struct Schedule : Tiling {
   std::string target;
-  std::vector<int64_t> queryTile, keyTile, warpgroupTile;
+  std::vector<int64_t> warpgroupTile;
   int64_t stages = 0, warps = 0;
   /// 0: all channels.
   int64_t valueTile = 0;
