@@ -23,7 +23,7 @@ def parse(flags):
 
 
 def program(name, flags, dtype, schedule=""):
-    """A function of one na.attention_dq or na.attention_dkv on memrefs.
+    """A function of one na.attention_dq, _dkv or _dqkv on memrefs.
 
     `schedule` holds the fields of an attribute #na.schedule, if there is one.
     """
@@ -48,7 +48,8 @@ def program(name, flags, dtype, schedule=""):
         extra = [problem.batch, problem.extra_kv, key_heads]
         types["ek"] = memref(*extra, problem.head_dim)
         types["ev"] = memref(*extra, values)
-    outputs = ["dq"] if name == "dq" else ["dk", "dv"]
+    outputs = {"dq": ["dq"], "dkv": ["dk", "dv"],
+               "dqkv": ["dq", "dk", "dv"]}[name]
     types.update({output: types[output[1:]] for output in outputs})
 
     def group(names):
