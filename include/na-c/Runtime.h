@@ -265,7 +265,8 @@ NA_EXPORTED NaStatus naLaunchInWorkspace(const NaProgram *program,
                                          void *workspace, int64_t bytes,
                                          void *stream);
 
-/* Threads of programs for the CPU; 0 or less means one per CPU. */
+/* Threads of programs for the CPU, at most 4096; 0 or less means one per CPU.
+ * The child of a fork has as many of its own. */
 NA_EXPORTED void naSetNumThreads(int count);
 NA_EXPORTED int naGetNumThreads(void);
 

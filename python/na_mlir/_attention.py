@@ -10,7 +10,7 @@ from typing import Any, Callable, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
-from . import _library, _numpy, _programs
+from . import _library, _numpy, _problem, _programs
 from ._problem import ARRAYS
 
 PerAxis = Union[int, Sequence[int]]
@@ -34,19 +34,23 @@ def _from_dlpack(name: str, value: Any) -> Any:
             f"{name}: expected a NumPy array, a PyTorch tensor or an object with __dlpack__, not "
             f"{kind.__module__}.{kind.__qualname__}"
         )
-    on_host = value.__dlpack_device__()[0] in (1, 3)
-    if on_host:
+    reason = ""
+    if value.__dlpack_device__()[0] in (1, 3):  # On the host.
         try:
             return np.from_dlpack(value)
-        except (AttributeError, BufferError, RuntimeError):
-            pass  # NumPy has no bfloat16.
+        except (AttributeError, BufferError, RuntimeError) as error:
+            # NumPy has no bfloat16.
+            reason = f" (NumPy: {error})"
     try:
         import torch
     except ImportError:
         raise TypeError(
-            f"{name}: PyTorch is needed for arrays on a GPU and for bfloat16"
+            f"{name}: PyTorch is needed for arrays on a GPU and for types that NumPy has not{reason}"
         ) from None
-    return torch.from_dlpack(value)
+    try:
+        return torch.from_dlpack(value)
+    except Exception as error:  # Whatever two libraries find to say.
+        raise TypeError(f"{name}: cannot be taken through DLPack: {error}{reason}") from error
 
 
 def import_arrays(
@@ -144,8 +148,8 @@ def neighborhood_attention(
 
 
 def set_num_threads(count: int) -> None:
-    """Sets how many threads programs for the CPU use; 0: one per CPU."""
-    _library.library().naSetNumThreads(int(count))
+    """Sets how many threads programs for the CPU use, at most 4096; 0: one per CPU."""
+    _library.library().naSetNumThreads(_problem.integer("count", count, 0, 4096))
 
 
 def get_num_threads() -> int:

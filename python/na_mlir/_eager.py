@@ -16,6 +16,7 @@ from torch import Tensor
 from torch.autograd import forward_ad
 
 from ._gradients import find_results, gradient_problem, list_inputs
+from ._programs import is_constant
 from ._tensors import TORCH_DTYPES, Arrays, Launcher, cast_for_autocast, describe, make, target_of
 
 # Subclasses have a say in what is done with them.
@@ -148,14 +149,16 @@ def find_call(
         q.shape, q.dtype, q.device, q.layout,
         k.shape, k.dtype, k.device, k.layout,
         v.shape, v.dtype, v.device, v.layout,
-        None if others == (None, None, None)
+        None if others[0] is None and others[1] is None and others[2] is None
         else tuple(t if t is None else (t.shape, t.dtype, t.device, t.layout) for t in others),
         # Types too: 3.0 equals 3 and True equals 1, but only one of each is legal.
         parameters, tuple(map(_kind, parameters)), mode, f32_math,
     )
     call = _calls.get(key)
     if call is None:
-        call = _calls[key] = Call((q, k, v, *others), parameters, mode, f32_math)
+        call = Call((q, k, v, *others), parameters, mode, f32_math)
+        if is_constant(parameters):
+            _calls[key] = call
     return call
 
 

@@ -9,7 +9,7 @@ from typing import Any, Dict, Optional, Tuple
 import numpy as np
 
 from ._problem import ARRAYS, Problem, Spec, problem_of
-from ._programs import Plan, Target, list_arguments, make_plan
+from ._programs import Plan, Target, is_constant, list_arguments, make_plan
 
 # By what is hashable about a call, so that a repeated call is not checked again.
 _plans: Dict[Any, Plan] = {}
@@ -58,7 +58,7 @@ def attention(
     if plan is None:
         target = Target(mode=mode, f32_math=f32_math)
         plan = make_plan(make(arrays, parameters), target)
-        if key is not None:
+        if key is not None and is_constant(parameters):
             _plans[key] = plan
     problem, program = plan
     assert arrays[0] is not None

@@ -12,6 +12,7 @@ captured.
 
 from __future__ import annotations
 
+import re
 from typing import Any, Callable, Dict, Optional, Sequence, Tuple, Union
 
 import torch
@@ -21,7 +22,7 @@ from . import _attention as _functions
 from . import _eager
 from ._gradients import ARRAYS as GRADIENT_ARRAYS
 from ._gradients import gradient_problem
-from ._problem import Problem
+from ._problem import Problem, check_window
 from ._tensors import Arrays, Launcher, cast_for_autocast, check_tensors, describe, make, target_of
 
 __all__ = [
@@ -304,6 +305,27 @@ _TUNING = frozenset(
 )
 
 
+# Where their names differ from those of neighborhood_attention, which errors have.
+_NAMES = {"q": "query", "k": "key", "v": "value", "window": "kernel_size", "causal": "is_causal"}
+_NAME = re.compile(rf"\b({'|'.join(_NAMES)})\b")
+
+
+def _renamed(error: Exception) -> Exception:
+    return type(error)(_NAME.sub(lambda match: _NAMES[match[0]], str(error)))
+
+
+def _call(arrays: Arrays, parameters: Tuple[Any, ...]) -> Tuple[Tensor, Optional[Tensor]]:
+    """The call of a function or module with NATTEN's names."""
+    if torch.compiler.is_compiling():
+        return _attention(arrays, parameters, "fused", "ieee")
+    try:
+        return _attention(arrays, parameters, "fused", "ieee")
+    except (TypeError, ValueError) as error:
+        if type(error) not in (TypeError, ValueError):
+            raise
+        raise _renamed(error) from None
+
+
 def _natten(rank: int) -> Callable[..., Any]:
     """The function of a number of spatial axes."""
     name = f"na{rank}d"
@@ -335,7 +357,7 @@ def _natten(rank: int) -> Callable[..., Any]:
         causal = False if is_causal is None else is_causal
         arrays = (query, key, value, additional_keys, additional_values, None)
         parameters = (kernel_size, stride, dilation, causal, scale, bool(return_lse))
-        output, lse = _attention(arrays, parameters, "fused", "ieee")
+        output, lse = _call(arrays, parameters)
         return (output, lse) if return_lse else output
 
     axes = ", ".join("XYZ"[:rank])
@@ -380,6 +402,10 @@ class _NeighborhoodAttention(nn.Module):
         super().__init__()
         if num_heads < 1 or embed_dim % num_heads:
             raise ValueError(f"num_heads: {num_heads} does not divide embed_dim, {embed_dim}")
+        try:
+            check_window(kernel_size, stride, dilation, is_causal, self.rank)
+        except (TypeError, ValueError) as error:
+            raise _renamed(error) from None
         self.embed_dim, self.num_heads = embed_dim, num_heads
         self.head_dim = embed_dim // num_heads
         self.kernel_size, self.stride, self.dilation = kernel_size, stride, dilation
@@ -401,7 +427,7 @@ class _NeighborhoodAttention(nn.Module):
         parameters = (
             self.kernel_size, self.stride, self.dilation, self.is_causal, self.scale, False,
         )
-        output, _ = _attention((q, k, v, None, None, None), parameters, "fused", "ieee")
+        output, _ = _call((q, k, v, None, None, None), parameters)
         return self.proj_drop(self.proj(output.flatten(-2)))
 
     def extra_repr(self) -> str:
