@@ -122,7 +122,10 @@ public:
           if (diagnostic.getSeverity() != DiagnosticSeverity::Note)
             remarks.push_back(diagnostic.str());
           return llvm::success();
-        }) {}
+        }) {
+    // A message is for people who did not write the program.
+    context.printOpOnDiagnostic(false);
+  }
 
   MLIRContext context;
   /// What the other handlers left.

@@ -136,7 +136,13 @@ def neighborhood_attention(
         )
         if found is not None:
             return found if return_lse else found[0]
-    arrays, tensors = import_arrays((q, k, v, additional_keys, additional_values, bias))
+    if (
+        type(q) is type(k) is type(v) is np.ndarray
+        and additional_keys is additional_values is bias is None
+    ):
+        arrays, tensors = (q, k, v, None, None, None), False
+    else:
+        arrays, tensors = import_arrays((q, k, v, additional_keys, additional_values, bias))
     parameters = (window, stride, dilation, causal, scale, bool(return_lse))
     if tensors:
         from . import torch as binding

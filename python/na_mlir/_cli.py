@@ -114,6 +114,8 @@ def _make(fields: Dict[str, Any]) -> Problem:
     }
     for name, value in sizes.items():
         integer(f"--{name.replace('_', '-')}", value, 0 if name in ("batch", "extra_kv") else 1)
+    for axis, length in enumerate(fields["shape"]):
+        integer(f"--shape, axis {axis}", length, 1, 2**63 - 1)
     specs = make_specs(
         fields["shape"], dtype=_DTYPE_NAMES[dtype],
         bias=fields["window"] if get("bias") else None, **sizes,

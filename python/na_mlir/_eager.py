@@ -222,17 +222,19 @@ def attention(
         others = tuple(rest)
     if q.is_meta:
         return None
-    parameters = (window, stride, dilation, causal, scale)
+    # A list cannot be a key.
+    parameters = (
+        tuple(window) if type(window) is list else window,
+        tuple(stride) if type(stride) is list else stride,
+        tuple(dilation) if type(dilation) is list else dilation,
+        tuple(causal) if type(causal) is list else causal,
+        scale,
+    )
     try:
         call = find_call(q, k, v, others, parameters, mode, f32_math)
     except (TypeError, RuntimeError):
-        # A list cannot be a key; of what is wrong the checks of the other way tell.
-        if not any(type(value) is list for value in parameters):
-            return None
-        frozen = [tuple(value) if type(value) is list else value for value in parameters]
-        return attention(
-            q, k, v, *others, *frozen, lse, mode, f32_math, deterministic  # type: ignore[arg-type]
-        )
+        # Of what is wrong the checks of the other way tell.
+        return None
     if _grad_enabled() and (
         q.requires_grad
         or k.requires_grad

@@ -14,6 +14,7 @@ from . import _library
 Shape = Tuple[int, ...]
 
 DTYPES = tuple(_library.TYPES)
+_LARGEST = (2 - 2.0**-23) * 2.0**127
 
 # The arrays of a call, in the order in which they are passed around.
 ARRAYS = ("q", "k", "v", "additional_keys", "additional_values", "bias")
@@ -188,7 +189,7 @@ def check_window(
     return windows, strides, dilations, booleans("causal", causal, rank)
 
 
-def _check_scale(scale: Any) -> Optional[float]:
+def _check_scale(scale: Any, dtype: str) -> Optional[float]:
     if scale is None:
         return None
     if getattr(scale, "requires_grad", False):
@@ -204,6 +205,9 @@ def _check_scale(scale: Any) -> Optional[float]:
         number = math.inf
     if not math.isfinite(number):
         raise ValueError(f"scale: {number} is not finite")
+    # What logits are computed in.
+    if dtype != "float64" and abs(number) > _LARGEST:
+        raise ValueError(f"scale: {number} is not finite in float32")
     return number
 
 
@@ -296,8 +300,8 @@ def make_problem(
             if spec.shape != expected:
                 count = "T" if len(given) != 4 else additional
                 raise ValueError(
-                    f"{name}: shape {spec.shape} is not {expected[:1] + (count,) + expected[2:]}: "
-                    "batch, number of keys, heads of k, channels" + shapes
+                    f"{name}: shape {spec.shape} is not ({q.shape[0]}, {count}, {kv_heads}, "
+                    f"{channels}): batch, number of keys, heads of k, channels" + shapes
                 )
     if bias is not None:
         expected = (heads, *(2 * size - 1 for size in windows))
@@ -318,7 +322,7 @@ def make_problem(
         stride=strides,
         dilation=dilations,
         causal=causals,
-        scale=_check_scale(scale),
+        scale=_check_scale(scale, q.dtype),
         additional=additional,
         bias=bias.dtype if bias is not None else None,
         lse=bool(lse),

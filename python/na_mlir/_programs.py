@@ -29,6 +29,8 @@ class Target:
     def __post_init__(self) -> None:
         if self.chip is not None and not isinstance(self.chip, str):
             raise TypeError(f"chip: expected a name such as 'sm_90', not {self.chip!r}")
+        if self.chip == "":
+            raise ValueError("chip: '' is not the name of one, such as 'sm_90'")
         for name, value, known in (
             ("mode", self.mode, _library.MODES),
             ("f32_math", self.f32_math, _library.F32_MATH),
@@ -43,7 +45,7 @@ class Target:
         struct.mode = _library.MODES[self.mode]
         struct.f32_math = _library.F32_MATH[self.f32_math]
         struct.device = self.device
-        struct.chip = self.chip.encode() if self.chip else None
+        struct.chip = None if self.chip is None else self.chip.encode()
         struct.tuning_file = None if self.tuning_file is None else os.fsencode(self.tuning_file)
         return struct
 

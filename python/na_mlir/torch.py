@@ -17,12 +17,13 @@ from typing import Any, Callable, Dict, Optional, Sequence, Tuple, Union
 
 import torch
 from torch import Tensor, nn
+from torch.autograd import forward_ad
 
 from . import _attention as _functions
 from . import _eager
 from ._gradients import ARRAYS as GRADIENT_ARRAYS
 from ._gradients import gradient_problem
-from ._problem import Problem, check_window
+from ._problem import Problem, check_window, integer
 from ._tensors import Arrays, Launcher, cast_for_autocast, check_tensors, describe, make, target_of
 
 __all__ = [
@@ -246,6 +247,17 @@ def _as_schema(
     return lists, scale
 
 
+def _check_forward_mode(arrays: Arrays) -> None:
+    """PyTorch would take an operator without a rule for a constant."""
+    if forward_ad._current_level < 0:
+        return
+    if any(t is not None and forward_ad.unpack_dual(t).tangent is not None for t in arrays):
+        raise NotImplementedError(
+            "na_mlir: neighborhood attention has no forward-mode gradients (jvp, jacfwd); use "
+            "backward"
+        )
+
+
 def _attention(
     arrays: Arrays,
     parameters: Tuple[Any, ...],
@@ -257,6 +269,7 @@ def _attention(
     if found is not None:
         return found
     check_tensors(arrays)
+    _check_forward_mode(arrays)
     arrays = cast_for_autocast(arrays)
     *others, lse = parameters
     lists, scale = _as_schema(arrays, tuple(others))
@@ -400,7 +413,9 @@ class _NeighborhoodAttention(nn.Module):
         proj_drop: float = 0.0,
     ):
         super().__init__()
-        if num_heads < 1 or embed_dim % num_heads:
+        embed_dim = integer("embed_dim", embed_dim, 1)
+        num_heads = integer("num_heads", num_heads, 1)
+        if embed_dim % num_heads:
             raise ValueError(f"num_heads: {num_heads} does not divide embed_dim, {embed_dim}")
         try:
             check_window(kernel_size, stride, dilation, is_causal, self.rank)

@@ -303,6 +303,7 @@ ERRORS = [
     ("scale as text", None, {"scale": "0.5"}, TypeError, r"scale: expected a float or None, not '0.5'"),
     ("scale huge", None, {"scale": 10**400}, ValueError, r"scale: inf is not finite"),
     ("scale complex", None, {"scale": 1j}, TypeError, r"scale: expected a float or None, not 1j"),
+    ("scale in f32", None, {"scale": 1e300}, ValueError, r"scale: 1e\+300 is not finite in float32"),
     ("scale nan", None, {"scale": float("nan")}, ValueError, r"scale: nan is not finite"),
     ("mode", None, {"mode": "fast"}, ValueError, r"mode: 'fast' is not one of 'fused'"),
     ("f32 math", None, {"f32_math": "fp8"}, ValueError, r"f32_math: 'fp8' is not one of 'ieee'"),
@@ -322,6 +323,16 @@ ERRORS = [
         },
         ValueError,
         r"additional_values: shape \(1, 3, 2, 8\) is not \(1, 2, 2, 8\)",
+    ),
+    (
+        "additional axes",
+        None,
+        {
+            "additional_keys": np.ones((2, 2, 8), np.float32),
+            "additional_values": np.ones((2, 2, 8), np.float32),
+        },
+        ValueError,
+        r"additional_keys: shape \(2, 2, 8\) is not \(1, T, 2, 8\): batch, number of keys",
     ),
     (
         "bias",
@@ -377,6 +388,8 @@ def test_inspection():
         na_mlir.ptx(q, k, v, 7)
     with pytest.raises(ValueError, match="unknown chip 'sm_1'; available: sm_80"):
         na_mlir.ptx(q, k, v, 7, chip="sm_1")
+    with pytest.raises(ValueError, match="chip: '' is not the name of one"):
+        na_mlir.ptx(q, k, v, 7, chip="")
     with pytest.raises(ValueError, match="stage: 'end' is not one of"):
         na_mlir.mlir(q, k, v, 7, stage="end")
     assert "LLVM 22" in na_mlir.version()

@@ -239,7 +239,8 @@ def test_viz(tmp_path, capsys, flags, ending):
         (["--shape=9", "--window=3", "--kv-heads=0"], "--kv-heads: 0 is not at least 1"),
         (["--shape=9", "--window=3", "--head-dim=0"], "--head-dim: 0 is not at least 1"),
         (["--shape=9", "--window=3", "--stride=0"], "stride, axis 0: 0 is not in 1 to"),
-        (["--shape=-9", "--window=3"], "q, axis 1: size -9 is not at least 1"),
+        (["--shape=-9", "--window=3"], "--shape, axis 0: -9 is not at least 1"),
+        ([f"--shape=9x{2**64}", "--window=3x3"], f"--shape, axis 1: {2**64} is not at most"),
         (["--shape=9", "--window=3", "--output=/dev/null/a.png"], "/dev/null/a.png"),
     ],
 )

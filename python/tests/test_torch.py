@@ -153,6 +153,15 @@ def test_errors():
         ((q, k.to("meta"), v), {}, ValueError, "k: is on meta, but q is on cpu"),
         ((q, k.numpy(), v), {}, TypeError, "k: is a NumPy array, but q is a PyTorch tensor"),
         ((q.to_sparse(), k, v), {}, TypeError, "q: layout torch.sparse_coo is not strided"),
+        ((q, None, v), {}, TypeError, "k: expected an array, not None"),
+        (
+            (q, torch.quantize_per_tensor(k, 1.0, 0, torch.qint8), v), {}, TypeError,
+            "k: quantized tensors are not supported",
+        ),
+        (
+            (q, k, torch.nested.nested_tensor([v[0]])), {}, TypeError,
+            "v: nested tensors are not supported",
+        ),
         ((q.int(), k, v), {}, TypeError, "q: dtype int32 is not one of"),
         ((q, k.double(), v), {}, TypeError, "k: dtype float64 is not that of q, float32"),
         ((q[0, 0], k, v), {}, ValueError, r"q: shape \(2, 8\) has 2 axes"),
@@ -200,6 +209,7 @@ def test_scale_as_a_tensor(device):
         ({"key": torch.ones(1, 11, 2, 8)}, ValueError, "key, axis 1: size 11 .* of query, 12"),
         ({"value": torch.ones(1, 12, 2, 8).int()}, TypeError, "value: dtype int32 .* of query"),
         ({"query": torch.ones(1, 12, 2, 8).numpy()}, TypeError, "query: expected a tensor, not nd"),
+        ({"value": None}, TypeError, "value: expected a tensor, not NoneType"),
         ({"stride": 6}, ValueError, "stride, axis 0: 6 is not in 1 to the kernel_size, 5"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else None,
@@ -255,6 +265,8 @@ def test_modules(device, rank):
         module(x[0])
     with pytest.raises(ValueError, match="num_heads: 3 does not divide embed_dim, 16"):
         kind(embed_dim=16, num_heads=3, kernel_size=3)
+    with pytest.raises(ValueError, match="num_heads: 0 is not at least 1"):
+        kind(embed_dim=16, num_heads=0, kernel_size=3)
     # What needs no input is checked before there is one.
     for wrong, error, message in (
         ({"kernel_size": (3,) * (rank + 1)}, ValueError, f"kernel_size: .* are {rank} spatial"),

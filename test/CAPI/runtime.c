@@ -361,6 +361,7 @@ static void testTuningFile(void) {
   naOptionsInit(&options);
   options.tuning_file = "no-such-file.json";
   // CHECK: tuning: 2, {{.*}}tuning file 'no-such-file.json': No such file
+  // CHECK-NOT: current operation
   report("tuning", naCompileProblem(&problem, &options, &program));
   options.tuning_file = NULL;
   setenv("NA_TUNING_FILE", "another.json", 1);
