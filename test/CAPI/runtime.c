@@ -363,6 +363,9 @@ static void testTuningFile(void) {
   // CHECK: tuning: 2, {{.*}}tuning file 'no-such-file.json': No such file
   // CHECK-NOT: current operation
   report("tuning", naCompileProblem(&problem, &options, &program));
+  options.tuning_file = "/dev/zero";
+  // CHECK: device: 2, {{.*}}tuning file '/dev/zero': is a device
+  report("device", naCompileProblem(&problem, &options, &program));
   options.tuning_file = NULL;
   setenv("NA_TUNING_FILE", "another.json", 1);
   // CHECK: variable: 2, {{.*}}tuning file 'another.json': No such file
