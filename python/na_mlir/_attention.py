@@ -106,7 +106,8 @@ def neighborhood_attention(
         stride: how many neighbouring queries share a window; at most the window.
         dilation: the distance of neighbouring keys; window * dilation is at most the length.
         causal: whether keys after the query are hidden, for each axis.
-        scale: what logits are multiplied by; None: 1 / sqrt(D).
+        scale: what logits are multiplied by; None: 1 / sqrt(D). It is part of the compiled code:
+            where it changes from call to call or is learnt, multiply q instead.
         additional_keys: `[B, T, Hkv, D]`, keys that every query sees too.
         additional_values: `[B, T, Hkv, Dv]`, their values.
         bias: `[H, 2 * window - 1, ..]` of float32 or the type of q, added to the logits by the
