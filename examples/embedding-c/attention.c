@@ -2,8 +2,9 @@
  * memory; with the argument `cuda`, shows the size of the kernels for sm_90
  * instead, which needs no GPU.
  *
- *   cmake -S examples/embedding-c -B build-example -DCMAKE_PREFIX_PATH=<where
- * namlir is installed> cmake --build build-example && build-example/attention
+ *   cmake -S examples/embedding-c -B build-example \
+ *     -DCMAKE_PREFIX_PATH=<where namlir is installed>
+ *   cmake --build build-example && build-example/attention
  */
 
 #include "na-c/Runtime.h"

@@ -85,8 +85,8 @@ enum { NA_F32_IEEE = 0, NA_F32_TF32 = 1 };
  *   additional_keys [batch, additional, kv_heads, head_dim] and
  *   additional_values                         if additional is not 0
  *   o [batch, tokens.., heads, value_dim]     (output)
- *   lse [batch, tokens.., heads]              (output, if lse; f32, f64 for
- * f64)
+ *   lse [batch, tokens.., heads]              (output, if lse)
+ * The LSE is f32, or f64 where `type` is.
  */
 typedef struct NaProblem {
   size_t struct_size; /* sizeof(NaProblem): see naProblemInit. */
@@ -265,7 +265,8 @@ NA_EXPORTED NaStatus naLaunchInWorkspace(const NaProgram *program,
                                          void *workspace, int64_t bytes,
                                          void *stream);
 
-/* Threads of programs for the CPU; 0 or less means one per CPU. */
+/* Threads of programs for the CPU, at most 4096; 0 or less means one per CPU.
+ * The child of a fork has as many of its own. */
 NA_EXPORTED void naSetNumThreads(int count);
 NA_EXPORTED int naGetNumThreads(void);
 

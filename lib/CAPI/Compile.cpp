@@ -122,7 +122,10 @@ public:
           if (diagnostic.getSeverity() != DiagnosticSeverity::Note)
             remarks.push_back(diagnostic.str());
           return llvm::success();
-        }) {}
+        }) {
+    // A message is for people who did not write the program.
+    context.printOpOnDiagnostic(false);
+  }
 
   MLIRContext context;
   /// What the other handlers left.
@@ -315,6 +318,7 @@ static NaStatus compileForDevice(Source &source, const Target &target,
     options.assembler =
         "driver " + std::to_string(target.device->properties().driverVersion);
   bool cached = !getCache().directory().empty();
+  size_t failedWrites = getCache().statistics().failedWrites;
   llvm::Expected<CudaCode> code =
       cached ? compileForCuda(*source.module, options, program.times,
                               getCache(), target.chip)
@@ -323,6 +327,10 @@ static NaStatus compileForDevice(Source &source, const Target &target,
     return makeStatus(NA_COMPILE_FAILED, code.takeError());
   program.ptx = code->image;
   program.remarks = code->remarks;
+  runtime::KernelCache::Statistics statistics = getCache().statistics();
+  if (statistics.failedWrites != failedWrites)
+    program.remarks.push_back("not kept as a file: " +
+                              statistics.lastFileError);
   program.chip = target.chip;
   if (!target.device)
     return ok();

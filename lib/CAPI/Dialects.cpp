@@ -49,9 +49,20 @@ bool naAttributeIsAWindow(MlirAttribute attribute) {
   return isa_and_nonnull<WindowAttr>(unwrap(attribute));
 }
 
+/// Whether lists can have this rank, with a diagnostic where not: the verifiers
+/// see lists, whose lengths are never negative.
+static bool checkRank(MLIRContext *context, intptr_t rank) {
+  if (rank >= 1 && rank <= 3)
+    return true;
+  emitError(UnknownLoc::get(context)) << "rank " << rank << " is not in 1 to 3";
+  return false;
+}
+
 MlirAttribute naWindowAttrGet(MlirContext context, intptr_t rank,
                               const int64_t *size, const int64_t *stride,
                               const int64_t *dilation, const bool *causal) {
+  if (!checkRank(unwrap(context), rank))
+    return {nullptr};
   SmallVector<int64_t, 3> ones(rank, 1);
   SmallVector<bool, 3> falses(rank, false);
   MLIRContext *ctx = unwrap(context);
@@ -97,6 +108,8 @@ MlirAttribute naScheduleAttrGet(MlirContext context, MlirStringRef target,
                                 int64_t warps, int64_t valueTile,
                                 int64_t headsPerTile) {
   MLIRContext *ctx = unwrap(context);
+  if (!checkRank(ctx, rank))
+    return {nullptr};
   return wrap(ScheduleAttr::getChecked(
       [ctx] { return emitError(UnknownLoc::get(ctx)); }, ctx, unwrap(target),
       getList(queryTile, rank), getList(keyTile, rank),

@@ -81,7 +81,7 @@ static std::string findFault(const NaProblem &problem) {
                         " exceeds the length, " + llvm::Twine(tokens));
   }
   // Sizes in bytes, with room for what the passes compute from them.
-  int64_t elements = 16;
+  int64_t elements = 64;
   for (int64_t size :
        {std::max<int64_t>(problem.batch, 1), problem.heads,
         std::max(problem.head_dim, problem.value_dim), problem.tokens[0],

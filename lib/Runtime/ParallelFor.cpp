@@ -22,6 +22,8 @@
 #include <mutex>
 #include <thread>
 
+#include <pthread.h>
+
 #if defined(__x86_64__) || defined(__i386__)
 #include <immintrin.h>
 #endif
@@ -35,6 +37,10 @@ constexpr std::chrono::microseconds spinTime(50);
 
 /// Chunks per thread: enough to even out ranges of unequal cost.
 constexpr int64_t chunksPerThread = 8;
+
+/// A host that cannot start a thread ends the process, so that a slip must not
+/// ask for millions.
+constexpr int maxThreads = 4096;
 
 void relax() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -50,13 +56,19 @@ thread_local bool insideBody = false;
 class Team {
 public:
   static Team &get() {
-    // Never destroyed: a thread may still be in a loop when the process exits.
-    static Team *team = new Team();
-    return *team;
+    static const bool made = [] {
+      // Never destroyed: a thread may still be in a loop when the process
+      // exits.
+      current = new Team();
+      ::pthread_atfork(nullptr, nullptr, renew);
+      return true;
+    }();
+    (void)made;
+    return *current;
   }
 
   void setNumThreads(int count) {
-    numThreads.store(count > 0 ? count : defaultThreads(),
+    numThreads.store(count > 0 ? std::min(count, maxThreads) : defaultThreads(),
                      std::memory_order_relaxed);
   }
   int getNumThreads() const {
@@ -90,6 +102,16 @@ public:
 
 private:
   Team() { numThreads = defaultThreads(); }
+
+  /// In the child of a fork the helpers are gone and the locks are as they
+  /// were, maybe held: it gets a team of its own, and the old one stays.
+  static void renew() {
+    auto *team = new Team();
+    team->setNumThreads(current->getNumThreads());
+    current = team;
+  }
+
+  static Team *current;
 
   static int defaultThreads() {
     return llvm::hardware_concurrency().compute_thread_count();
@@ -200,6 +222,8 @@ private:
   /// Helpers that run or are about to.
   alignas(64) std::atomic<int> helpers{0};
 };
+
+Team *Team::current = nullptr;
 
 } // namespace
 

@@ -466,7 +466,8 @@ const GpuChip *schedule::findGpuChip(const std::string &name) {
 std::string schedule::listGpuChips() {
   std::string names;
   for (const GpuChip &chip : chips)
-    names += (names.empty() ? "" : ", ") + std::string(chip.name);
+    names += (names.empty() ? "" : ", ") + std::string(chip.name) +
+             (chip.hasWarpgroups ? ", " + std::string(chip.name) + "a" : "");
   return names;
 }
 

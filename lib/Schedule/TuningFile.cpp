@@ -7,6 +7,7 @@
 
 #include "na/Schedule/TuningFile.h"
 
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -154,6 +155,11 @@ llvm::Expected<TuningFile> TuningFile::parse(StringRef text, StringRef name) {
 }
 
 llvm::Expected<TuningFile> TuningFile::read(StringRef path) {
+  // One that has no end would take all memory.
+  llvm::sys::fs::file_status status;
+  if (!llvm::sys::fs::status(path, status) &&
+      status.type() == llvm::sys::fs::file_type::character_file)
+    return fail("tuning file '{0}': is a device", path);
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
   if (!buffer)
     return fail("tuning file '{0}': {1}", path, buffer.getError().message());

@@ -10,7 +10,7 @@ from typing import Any, Callable, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
-from . import _library, _numpy, _programs
+from . import _library, _numpy, _problem, _programs
 from ._problem import ARRAYS
 
 PerAxis = Union[int, Sequence[int]]
@@ -34,19 +34,23 @@ def _from_dlpack(name: str, value: Any) -> Any:
             f"{name}: expected a NumPy array, a PyTorch tensor or an object with __dlpack__, not "
             f"{kind.__module__}.{kind.__qualname__}"
         )
-    on_host = value.__dlpack_device__()[0] in (1, 3)
-    if on_host:
+    reason = ""
+    if value.__dlpack_device__()[0] in (1, 3):  # On the host.
         try:
             return np.from_dlpack(value)
-        except (AttributeError, BufferError, RuntimeError):
-            pass  # NumPy has no bfloat16.
+        except (AttributeError, BufferError, RuntimeError) as error:
+            # NumPy has no bfloat16.
+            reason = f" (NumPy: {error})"
     try:
         import torch
     except ImportError:
         raise TypeError(
-            f"{name}: PyTorch is needed for arrays on a GPU and for bfloat16"
+            f"{name}: PyTorch is needed for arrays on a GPU and for types that NumPy has not{reason}"
         ) from None
-    return torch.from_dlpack(value)
+    try:
+        return torch.from_dlpack(value)
+    except Exception as error:  # Whatever two libraries find to say.
+        raise TypeError(f"{name}: cannot be taken through DLPack: {error}{reason}") from error
 
 
 def import_arrays(
@@ -102,7 +106,8 @@ def neighborhood_attention(
         stride: how many neighbouring queries share a window; at most the window.
         dilation: the distance of neighbouring keys; window * dilation is at most the length.
         causal: whether keys after the query are hidden, for each axis.
-        scale: what logits are multiplied by; None: 1 / sqrt(D).
+        scale: what logits are multiplied by; None: 1 / sqrt(D). It is part of the compiled code:
+            where it changes from call to call or is learnt, multiply q instead.
         additional_keys: `[B, T, Hkv, D]`, keys that every query sees too.
         additional_values: `[B, T, Hkv, Dv]`, their values.
         bias: `[H, 2 * window - 1, ..]` of float32 or the type of q, added to the logits by the
@@ -132,7 +137,13 @@ def neighborhood_attention(
         )
         if found is not None:
             return found if return_lse else found[0]
-    arrays, tensors = import_arrays((q, k, v, additional_keys, additional_values, bias))
+    if (
+        type(q) is type(k) is type(v) is np.ndarray
+        and additional_keys is additional_values is bias is None
+    ):
+        arrays, tensors = (q, k, v, None, None, None), False
+    else:
+        arrays, tensors = import_arrays((q, k, v, additional_keys, additional_values, bias))
     parameters = (window, stride, dilation, causal, scale, bool(return_lse))
     if tensors:
         from . import torch as binding
@@ -144,8 +155,8 @@ def neighborhood_attention(
 
 
 def set_num_threads(count: int) -> None:
-    """Sets how many threads programs for the CPU use; 0: one per CPU."""
-    _library.library().naSetNumThreads(int(count))
+    """Sets how many threads programs for the CPU use, at most 4096; 0: one per CPU."""
+    _library.library().naSetNumThreads(_problem.integer("count", count, 0, 4096))
 
 
 def get_num_threads() -> int:

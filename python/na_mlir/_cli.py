@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import fnmatch
 import json
 import os
@@ -14,7 +15,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 import numpy as np
 
 from ._library import CompileError, DeviceError
-from ._problem import ARRAYS, Problem, Spec, make_problem
+from ._problem import ARRAYS, Problem, Spec, integer, make_problem
 
 DTYPES = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16"}
 _DTYPE_NAMES = {**DTYPES, **{name: name for name in DTYPES.values()}}
@@ -28,9 +29,9 @@ def run_main(name: str, body: Callable[[], int]) -> int:
     """Runs a command; what it refuses is one line on standard error and exit code 1."""
     try:
         return body()
-    except (UsageError, TypeError, ValueError, ImportError, OSError, CompileError,
+    except (UsageError, TypeError, ValueError, ImportError, OSError, MemoryError, CompileError,
             DeviceError) as error:
-        print(f"{name}: error: {error}", file=sys.stderr)
+        print(f"{name}: error: {error or 'out of memory'}", file=sys.stderr)
         return 1
 
 
@@ -98,20 +99,23 @@ def _make(fields: Dict[str, Any]) -> Problem:
     for name in ("shape", "window"):
         if not fields.get(name):
             raise UsageError(f"--{name} is missing; --help lists the flags")
-    get = fields.get
-    heads, head_dim = get("heads") or 1, get("head_dim") or 32
-    dtype = get("dtype") or "f32"
+
+    def get(name: str, default: Any = None) -> Any:
+        return default if fields.get(name) is None else fields[name]
+
+    dtype = get("dtype", "f32")
     if dtype not in _DTYPE_NAMES:
         raise UsageError(f"dtype: {dtype!r} is not one of {', '.join(DTYPES)}")
+    heads, head_dim = get("heads", 1), get("head_dim", 32)
     sizes = {
-        "batch": 1 if get("batch") is None else get("batch"), "heads": heads,
-        "kv_heads": get("kv_heads") or heads, "head_dim": head_dim,
-        "value_dim": get("value_dim") or head_dim, "extra_kv": get("extra_kv") or 0,
+        "batch": get("batch", 1), "heads": heads, "kv_heads": get("kv_heads", heads),
+        "head_dim": head_dim, "value_dim": get("value_dim", head_dim),
+        "extra_kv": get("extra_kv", 0),
     }
     for name, value in sizes.items():
-        least = 0 if name in ("batch", "extra_kv") else 1
-        if value < least:
-            raise UsageError(f"--{name.replace('_', '-')}={value} is less than {least}")
+        integer(f"--{name.replace('_', '-')}", value, 0 if name in ("batch", "extra_kv") else 1)
+    for axis, length in enumerate(fields["shape"]):
+        integer(f"--shape, axis {axis}", length, 1, 2**63 - 1)
     specs = make_specs(
         fields["shape"], dtype=_DTYPE_NAMES[dtype],
         bias=fields["window"] if get("bias") else None, **sizes,
@@ -119,8 +123,8 @@ def _make(fields: Dict[str, Any]) -> Problem:
     q, k, v, keys, values, bias = specs
     assert q is not None and k is not None and v is not None
     return make_problem(
-        q, k, v, fields["window"], get("stride") or 1, get("dilation") or 1,
-        get("causal") or False, get("scale"), keys, values, bias,
+        q, k, v, fields["window"], get("stride", 1), get("dilation", 1),
+        get("causal", False), get("scale"), keys, values, bias,
     )
 
 
@@ -143,7 +147,13 @@ def read_problems(options: argparse.Namespace) -> Dict[str, Problem]:
     }
     if not chosen:
         raise UsageError(f"--problems={options.problems}: no such problem in {options.suite}")
-    return {name: _make(entry) for name, entry in chosen.items()}
+    problems = {}
+    for name, entry in chosen.items():
+        try:
+            problems[name] = _make(entry)
+        except (UsageError, TypeError, ValueError) as error:
+            raise UsageError(f"--suite={options.suite}, problem {name}: {error}") from None
+    return problems
 
 
 def specs_of(problem: Problem) -> List[Optional[Spec]]:
@@ -193,6 +203,20 @@ def check_picture(path: str) -> str:
     if os.path.splitext(path)[1].lower() not in (".png", ".svg", ".pdf"):
         raise UsageError(f"{path}: the name must end in .png, .svg or .pdf")
     return path
+
+
+def check_writable(path: str) -> None:
+    """Before what takes long: the error of a file that cannot be written."""
+    folder = os.path.dirname(path) or "."
+    if not os.path.isdir(folder):
+        code = errno.ENOENT
+    elif os.path.isdir(path):
+        code = errno.EISDIR
+    elif not os.access(path if os.path.exists(path) else folder, os.W_OK):
+        code = errno.EACCES
+    else:
+        return
+    raise OSError(code, os.strerror(code), path)
 
 
 def make_figure(width: float, height: float) -> Any:

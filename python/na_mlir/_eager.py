@@ -16,6 +16,7 @@ from torch import Tensor
 from torch.autograd import forward_ad
 
 from ._gradients import find_results, gradient_problem, list_inputs
+from ._programs import is_constant
 from ._tensors import TORCH_DTYPES, Arrays, Launcher, cast_for_autocast, describe, make, target_of
 
 # Subclasses have a say in what is done with them.
@@ -148,14 +149,16 @@ def find_call(
         q.shape, q.dtype, q.device, q.layout,
         k.shape, k.dtype, k.device, k.layout,
         v.shape, v.dtype, v.device, v.layout,
-        None if others == (None, None, None)
+        None if others[0] is None and others[1] is None and others[2] is None
         else tuple(t if t is None else (t.shape, t.dtype, t.device, t.layout) for t in others),
         # Types too: 3.0 equals 3 and True equals 1, but only one of each is legal.
         parameters, tuple(map(_kind, parameters)), mode, f32_math,
     )
     call = _calls.get(key)
     if call is None:
-        call = _calls[key] = Call((q, k, v, *others), parameters, mode, f32_math)
+        call = Call((q, k, v, *others), parameters, mode, f32_math)
+        if is_constant(parameters):
+            _calls[key] = call
     return call
 
 
@@ -219,17 +222,19 @@ def attention(
         others = tuple(rest)
     if q.is_meta:
         return None
-    parameters = (window, stride, dilation, causal, scale)
+    # A list cannot be a key.
+    parameters = (
+        tuple(window) if type(window) is list else window,
+        tuple(stride) if type(stride) is list else stride,
+        tuple(dilation) if type(dilation) is list else dilation,
+        tuple(causal) if type(causal) is list else causal,
+        scale,
+    )
     try:
         call = find_call(q, k, v, others, parameters, mode, f32_math)
     except (TypeError, RuntimeError):
-        # A list cannot be a key; of what is wrong the checks of the other way tell.
-        if not any(type(value) is list for value in parameters):
-            return None
-        frozen = [tuple(value) if type(value) is list else value for value in parameters]
-        return attention(
-            q, k, v, *others, *frozen, lse, mode, f32_math, deterministic  # type: ignore[arg-type]
-        )
+        # Of what is wrong the checks of the other way tell.
+        return None
     if _grad_enabled() and (
         q.requires_grad
         or k.requires_grad

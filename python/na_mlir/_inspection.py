@@ -8,14 +8,13 @@ import functools
 import inspect
 import json
 import re
-import statistics
 import time
 from dataclasses import asdict, dataclass
 from typing import Any, Callable, Dict, Optional, Sequence, Tuple, TypeVar, Union
 
 from . import _library, _numpy
 from ._attention import import_arrays, is_tensor, neighborhood_attention
-from ._problem import ARRAYS, Problem
+from ._problem import ARRAYS, Problem, integer, integers
 from ._programs import Target, get_program
 
 T = TypeVar("T")
@@ -135,7 +134,10 @@ def explain(
     "json" (a dictionary: the ranking alone, nothing is compiled) or "svg" (the picture alone)."""
     if form not in _library.FORMS:
         raise ValueError(f"form: {form!r} is not one of 'text', 'json', 'svg'")
+    candidates = integer("candidates", candidates, 0 if form == "text" else 1)
     if form != "text":
+        if call.mode != "fused":
+            raise ValueError(f"mode: {call.mode!r} has no ranking of schedules; 'fused' has one")
         return explain_problem(call.problem, call.target(chip), candidates, query_tile, form)
     problem, program = call.problem, call.program(chip)
     lines = [
@@ -166,11 +168,10 @@ def explain_problem(
 ) -> Union[str, Dict[str, Any]]:
     """The ranking of a problem, without arrays."""
     rank = len(problem.tokens)
-    if query_tile is not None and len(query_tile) != rank:
-        raise ValueError(
-            f"query_tile: {tuple(query_tile)} has {len(query_tile)} entries, but there are {rank} "
-            "spatial axes"
-        )
+    if query_tile is not None:
+        query_tile = integers("query_tile", query_tile, rank)
+        for axis, index in enumerate(query_tile):
+            integer(f"query_tile, axis {axis}", index, 0)
     text = _library.explain_problem(
         problem.struct(), target.struct(), candidates, query_tile, form, f" [{problem}]"
     )
@@ -194,6 +195,9 @@ class Benchmark:
 
     @property
     def median(self) -> float:
+        # Here, as its import takes a fifth of that of the package.
+        import statistics
+
         return statistics.median(self.times)
 
     @property
@@ -261,8 +265,7 @@ def benchmark(
 ) -> Benchmark:
     """Times `runs` calls after `warm_up` others: on a GPU by events on the current stream, with the
     caches flushed before each run if `cold`; on the CPU by a clock around the call."""
-    if runs < 1:
-        raise ValueError(f"runs: {runs} is not at least 1")
+    runs, warm_up = integer("runs", runs, 1), integer("warm_up", warm_up, 0)
     problem = call.problem
     q, k, v, additional_keys, additional_values, bias = call.arrays
 

@@ -152,6 +152,15 @@ _library: Optional[ctypes.CDLL] = None
 _library_lock = threading.Lock()
 
 
+def _renew_lock() -> None:
+    """In the child of a fork: a thread of the parent may have held it."""
+    global _library_lock
+    _library_lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_renew_lock)
+
+
 def library() -> ctypes.CDLL:
     """The library, loaded on first use."""
     global _library

@@ -9,7 +9,7 @@ from typing import Any, Dict, Optional, Tuple
 import numpy as np
 
 from ._problem import ARRAYS, Problem, Spec, problem_of
-from ._programs import Plan, Target, list_arguments, make_plan
+from ._programs import Plan, Target, is_constant, list_arguments, make_plan
 
 # By what is hashable about a call, so that a repeated call is not checked again.
 _plans: Dict[Any, Plan] = {}
@@ -37,17 +37,19 @@ def _address(array: np.ndarray) -> int:
 
 
 def attention(
-    arrays: Tuple[Optional[np.ndarray], ...],
+    arrays: Tuple[Any, ...],
     parameters: Tuple[Any, ...],
     mode: str,
     f32_math: str,
 ) -> Tuple[np.ndarray, Optional[np.ndarray]]:
     """Output and log-sum-exp; `arrays` are q, k, v, additional keys and values, bias."""
-    # Types too: 3.0 equals 3 and True equals 1, but only one of each is legal.
+    q, k, v, *others = arrays
     key: Any = (
-        tuple(a if a is None else (a.shape, a.dtype, type(a)) for a in arrays),
+        q.shape, q.dtype, type(q), k.shape, k.dtype, type(k), v.shape, v.dtype, type(v),
+        *[a if a is None else (a.shape, a.dtype, type(a)) for a in others],
+        # Types too: 3.0 equals 3 and True equals 1, but only one of each is legal.
         parameters,
-        tuple(tuple(map(type, p)) if type(p) is tuple else type(p) for p in parameters),
+        *[tuple(map(type, p)) if type(p) is tuple else type(p) for p in parameters],
         mode,
         f32_math,
     )
@@ -58,17 +60,16 @@ def attention(
     if plan is None:
         target = Target(mode=mode, f32_math=f32_math)
         plan = make_plan(make(arrays, parameters), target)
-        if key is not None:
+        if key is not None and is_constant(parameters):
             _plans[key] = plan
     problem, program = plan
-    assert arrays[0] is not None
-    output = np.empty(problem.output_shape, arrays[0].dtype.newbyteorder("="))
+    output = np.empty(problem.output_shape, q.dtype if q.dtype.isnative else problem.dtype)
     lse = np.empty(problem.lse_shape, problem.lse_dtype) if problem.lse else None
     if program is None:
         return output, lse
     # Copies live until the launch is over.
     used = list_arguments(problem, arrays, usable, output, lse)
-    program.launch([_address(array) for array in used])
+    program.launch([array.__array_interface__["data"][0] for array in used])
     return output, lse
 
 

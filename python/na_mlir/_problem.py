@@ -14,6 +14,7 @@ from . import _library
 Shape = Tuple[int, ...]
 
 DTYPES = tuple(_library.TYPES)
+_LARGEST = (2 - 2.0**-23) * 2.0**127
 
 # The arrays of a call, in the order in which they are passed around.
 ARRAYS = ("q", "k", "v", "additional_keys", "additional_values", "bias")
@@ -110,7 +111,22 @@ def _times(sizes: Sequence[int]) -> str:
     return "x".join(map(str, sizes))
 
 
-def _integers(name: str, value: Any, rank: int) -> Shape:
+def integer(name: str, value: Any, least: int, most: int = 2**31 - 1) -> int:
+    """An argument that is one integer; ctypes would cut off what does not fit."""
+    if isinstance(value, bool):
+        raise TypeError(f"{name}: expected an int, not {value!r}")
+    try:
+        value = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name}: expected an int, not {value!r}") from None
+    if value < least:
+        raise ValueError(f"{name}: {value} is not at least {least}")
+    if value > most:
+        raise ValueError(f"{name}: {value} is not at most {most}")
+    return int(value)
+
+
+def integers(name: str, value: Any, rank: int) -> Shape:
     """An integer per axis, from one for all or one each."""
     if isinstance(value, (str, bytes)):
         raise TypeError(f"{name}: expected an int or a tuple of ints, not {value!r}")
@@ -133,7 +149,7 @@ def _integers(name: str, value: Any, rank: int) -> Shape:
     return tuple(result)
 
 
-def _booleans(name: str, value: Any, rank: int) -> Tuple[bool, ...]:
+def booleans(name: str, value: Any, rank: int) -> Tuple[bool, ...]:
     try:
         values = tuple(value)
     except TypeError:
@@ -147,6 +163,52 @@ def _booleans(name: str, value: Any, rank: int) -> Tuple[bool, ...]:
         if entry is not True and entry is not False and type(entry).__name__ not in ("bool_", "bool"):
             raise TypeError(f"{name}, axis {axis}: expected a bool, not {entry!r}")
     return tuple(map(bool, values))
+
+
+def check_window(
+    window: Any, stride: Any, dilation: Any, causal: Any, rank: int
+) -> Tuple[Shape, Shape, Shape, Tuple[bool, ...]]:
+    """Window, stride, dilation and causal, one entry per axis: what can be checked without the
+    lengths of the axes."""
+    windows = integers("window", window, rank)
+    strides = integers("stride", stride, rank)
+    dilations = integers("dilation", dilation, rank)
+    for axis in range(rank):
+        size, step, distance = windows[axis], strides[axis], dilations[axis]
+        if size < 1:
+            raise ValueError(f"window, axis {axis}: {size} is not at least 1; window {windows}")
+        if distance < 1:
+            raise ValueError(
+                f"dilation, axis {axis}: {distance} is not at least 1; dilation {dilations}"
+            )
+        if not 1 <= step <= size:
+            raise ValueError(
+                f"stride, axis {axis}: {step} is not in 1 to the window, {size}; stride {strides}, "
+                f"window {windows}"
+            )
+    return windows, strides, dilations, booleans("causal", causal, rank)
+
+
+def _check_scale(scale: Any, dtype: str) -> Optional[float]:
+    if scale is None:
+        return None
+    if getattr(scale, "requires_grad", False):
+        raise TypeError(
+            "scale: has no gradient, but requires one; multiply q by it instead, with scale=1.0"
+        )
+    try:
+        # Text that reads as a number is a slip too.
+        number = float("" if isinstance(scale, (str, bytes, bytearray)) else scale)
+    except (TypeError, ValueError, RuntimeError):
+        raise TypeError(f"scale: expected a float or None, not {scale!r}") from None
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise ValueError(f"scale: {number} is not finite")
+    # What logits are computed in.
+    if dtype != "float64" and abs(number) > _LARGEST:
+        raise ValueError(f"scale: {number} is not finite in float32")
+    return number
 
 
 def make_problem(
@@ -207,40 +269,22 @@ def make_problem(
     for name, spec in (("q", q), ("k", k), ("v", v)):
         for axis in range(1, rank + 3):
             if spec.shape[axis] < 1:
-                raise ValueError(f"{name}, axis {axis}: size 0 is not at least 1" + shapes)
+                raise ValueError(
+                    f"{name}, axis {axis}: size {spec.shape[axis]} is not at least 1" + shapes
+                )
     if heads % kv_heads:
         raise ValueError(
             f"k, axis {rank + 1}: {kv_heads} heads do not divide the {heads} heads of q" + shapes
         )
     tokens = q.shape[1:-2]
-    windows = _integers("window", window, rank)
-    strides = _integers("stride", stride, rank)
-    dilations = _integers("dilation", dilation, rank)
+    windows, strides, dilations, causals = check_window(window, stride, dilation, causal, rank)
     for axis in range(rank):
-        size, step, distance = windows[axis], strides[axis], dilations[axis]
-        if size < 1:
-            raise ValueError(f"window, axis {axis}: {size} is not at least 1; window {windows}")
-        if distance < 1:
-            raise ValueError(
-                f"dilation, axis {axis}: {distance} is not at least 1; dilation {dilations}"
-            )
-        if not 1 <= step <= size:
-            raise ValueError(
-                f"stride, axis {axis}: {step} is not in 1 to the window, {size}; stride {strides}, "
-                f"window {windows}"
-            )
+        size, distance = windows[axis], dilations[axis]
         if size * distance > tokens[axis]:
             raise ValueError(
                 f"window, axis {axis}: {size} * dilation {distance} = {size * distance} exceeds "
                 f"the length, {tokens[axis]}; window {windows}, dilation {dilations}, q {q.shape}"
             )
-    if scale is not None:
-        try:
-            scale = float(scale)
-        except (TypeError, ValueError):
-            raise TypeError(f"scale: expected a float or None, not {scale!r}") from None
-        if not math.isfinite(scale):
-            raise ValueError(f"scale: {scale} is not finite")
     additional = 0
     if (additional_keys is None) != (additional_values is None):
         missing = "additional_keys" if additional_keys is None else "additional_values"
@@ -256,8 +300,8 @@ def make_problem(
             if spec.shape != expected:
                 count = "T" if len(given) != 4 else additional
                 raise ValueError(
-                    f"{name}: shape {spec.shape} is not {expected[:1] + (count,) + expected[2:]}: "
-                    "batch, number of keys, heads of k, channels" + shapes
+                    f"{name}: shape {spec.shape} is not ({q.shape[0]}, {count}, {kv_heads}, "
+                    f"{channels}): batch, number of keys, heads of k, channels" + shapes
                 )
     if bias is not None:
         expected = (heads, *(2 * size - 1 for size in windows))
@@ -277,8 +321,8 @@ def make_problem(
         window=windows,
         stride=strides,
         dilation=dilations,
-        causal=_booleans("causal", causal, rank),
-        scale=scale,
+        causal=causals,
+        scale=_check_scale(scale, q.dtype),
         additional=additional,
         bias=bias.dtype if bias is not None else None,
         lse=bool(lse),

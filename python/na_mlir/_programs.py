@@ -9,6 +9,8 @@ import threading
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
+import numpy as np
+
 from . import _library
 from ._problem import Problem
 
@@ -25,6 +27,10 @@ class Target:
     tuning_file: Optional[str] = field(default_factory=lambda: _tuning_file)
 
     def __post_init__(self) -> None:
+        if self.chip is not None and not isinstance(self.chip, str):
+            raise TypeError(f"chip: expected a name such as 'sm_90', not {self.chip!r}")
+        if self.chip == "":
+            raise ValueError("chip: '' is not the name of one, such as 'sm_90'")
         for name, value, known in (
             ("mode", self.mode, _library.MODES),
             ("f32_math", self.f32_math, _library.F32_MATH),
@@ -39,7 +45,7 @@ class Target:
         struct.mode = _library.MODES[self.mode]
         struct.f32_math = _library.F32_MATH[self.f32_math]
         struct.device = self.device
-        struct.chip = self.chip.encode() if self.chip else None
+        struct.chip = None if self.chip is None else self.chip.encode()
         struct.tuning_file = None if self.tuning_file is None else os.fsencode(self.tuning_file)
         return struct
 
@@ -61,16 +67,28 @@ def get_program(problem: Problem, target: Target) -> _library.Program:
         return program
     with _lock:
         mine = _building.setdefault(key, threading.Lock())
-    with mine:
-        program = _programs.get(key)
-        if program is None:
-            program = _library.Program(
-                problem.struct(), target.struct(), f" [{problem}]", problem.gradients
-            )
-            _programs[key] = program
-    with _lock:
-        _building.pop(key, None)
+    try:
+        with mine:
+            program = _programs.get(key)
+            if program is None:
+                program = _library.Program(
+                    problem.struct(), target.struct(), f" [{problem}]", problem.gradients
+                )
+                _programs[key] = program
+    finally:
+        with _lock:
+            _building.pop(key, None)
     return program
+
+
+def _renew_locks() -> None:
+    """In the child of a fork: a thread of the parent may have held them."""
+    global _lock
+    _lock = threading.Lock()
+    _building.clear()
+
+
+os.register_at_fork(after_in_child=_renew_locks)
 
 
 def is_compiled(problem: Problem, target: Target) -> bool:
@@ -97,6 +115,19 @@ def set_tuning_file(path: Optional[str]) -> None:
 
 # There is no program where there is nothing to compute.
 Plan = Tuple[Problem, Optional[_library.Program]]
+
+
+_CONSTANTS = (int, float, type(None), np.generic)
+
+
+def is_constant(parameters: Tuple[Any, ...]) -> bool:
+    """Whether a call with these parameters may be known by them: a tensor, say, is equal to itself
+    after its number has changed."""
+    return all(
+        isinstance(entry, _CONSTANTS)
+        for value in parameters
+        for entry in (value if type(value) is tuple else (value,))
+    )
 
 
 def make_plan(problem: Problem, target: Target) -> Plan:

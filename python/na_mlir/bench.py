@@ -124,8 +124,10 @@ def draw(results: Sequence[Dict[str, Any]]) -> Any:
 
 def _run(options: argparse.Namespace) -> int:
     problems = _cli.read_problems(options)
+    if options.json and options.json != "-":
+        _cli.check_writable(options.json)
     if options.plot:
-        _cli.check_picture(options.plot)
+        _cli.check_writable(_cli.check_picture(options.plot))
         _cli.make_figure(1, 1)  # An error before the measurements.
     if options.threads is not None:
         set_num_threads(options.threads)

@@ -12,16 +12,18 @@ captured.
 
 from __future__ import annotations
 
+import re
 from typing import Any, Callable, Dict, Optional, Sequence, Tuple, Union
 
 import torch
 from torch import Tensor, nn
+from torch.autograd import forward_ad
 
 from . import _attention as _functions
 from . import _eager
 from ._gradients import ARRAYS as GRADIENT_ARRAYS
 from ._gradients import gradient_problem
-from ._problem import Problem
+from ._problem import Problem, check_window, integer
 from ._tensors import Arrays, Launcher, cast_for_autocast, check_tensors, describe, make, target_of
 
 __all__ = [
@@ -245,6 +247,17 @@ def _as_schema(
     return lists, scale
 
 
+def _check_forward_mode(arrays: Arrays) -> None:
+    """PyTorch would take an operator without a rule for a constant."""
+    if forward_ad._current_level < 0:
+        return
+    if any(t is not None and forward_ad.unpack_dual(t).tangent is not None for t in arrays):
+        raise NotImplementedError(
+            "na_mlir: neighborhood attention has no forward-mode gradients (jvp, jacfwd); use "
+            "backward"
+        )
+
+
 def _attention(
     arrays: Arrays,
     parameters: Tuple[Any, ...],
@@ -256,6 +269,7 @@ def _attention(
     if found is not None:
         return found
     check_tensors(arrays)
+    _check_forward_mode(arrays)
     arrays = cast_for_autocast(arrays)
     *others, lse = parameters
     lists, scale = _as_schema(arrays, tuple(others))
@@ -304,6 +318,27 @@ _TUNING = frozenset(
 )
 
 
+# Where their names differ from those of neighborhood_attention, which errors have.
+_NAMES = {"q": "query", "k": "key", "v": "value", "window": "kernel_size", "causal": "is_causal"}
+_NAME = re.compile(rf"\b({'|'.join(_NAMES)})\b")
+
+
+def _renamed(error: Exception) -> Exception:
+    return type(error)(_NAME.sub(lambda match: _NAMES[match[0]], str(error)))
+
+
+def _call(arrays: Arrays, parameters: Tuple[Any, ...]) -> Tuple[Tensor, Optional[Tensor]]:
+    """The call of a function or module with NATTEN's names."""
+    if torch.compiler.is_compiling():
+        return _attention(arrays, parameters, "fused", "ieee")
+    try:
+        return _attention(arrays, parameters, "fused", "ieee")
+    except (TypeError, ValueError) as error:
+        if type(error) not in (TypeError, ValueError):
+            raise
+        raise _renamed(error) from None
+
+
 def _natten(rank: int) -> Callable[..., Any]:
     """The function of a number of spatial axes."""
     name = f"na{rank}d"
@@ -335,7 +370,7 @@ def _natten(rank: int) -> Callable[..., Any]:
         causal = False if is_causal is None else is_causal
         arrays = (query, key, value, additional_keys, additional_values, None)
         parameters = (kernel_size, stride, dilation, causal, scale, bool(return_lse))
-        output, lse = _attention(arrays, parameters, "fused", "ieee")
+        output, lse = _call(arrays, parameters)
         return (output, lse) if return_lse else output
 
     axes = ", ".join("XYZ"[:rank])
@@ -378,8 +413,14 @@ class _NeighborhoodAttention(nn.Module):
         proj_drop: float = 0.0,
     ):
         super().__init__()
-        if num_heads < 1 or embed_dim % num_heads:
+        embed_dim = integer("embed_dim", embed_dim, 1)
+        num_heads = integer("num_heads", num_heads, 1)
+        if embed_dim % num_heads:
             raise ValueError(f"num_heads: {num_heads} does not divide embed_dim, {embed_dim}")
+        try:
+            check_window(kernel_size, stride, dilation, is_causal, self.rank)
+        except (TypeError, ValueError) as error:
+            raise _renamed(error) from None
         self.embed_dim, self.num_heads = embed_dim, num_heads
         self.head_dim = embed_dim // num_heads
         self.kernel_size, self.stride, self.dilation = kernel_size, stride, dilation
@@ -401,7 +442,7 @@ class _NeighborhoodAttention(nn.Module):
         parameters = (
             self.kernel_size, self.stride, self.dilation, self.is_causal, self.scale, False,
         )
-        output, _ = _attention((q, k, v, None, None, None), parameters, "fused", "ieee")
+        output, _ = _call((q, k, v, None, None, None), parameters)
         return self.proj_drop(self.proj(output.flatten(-2)))
 
     def extra_repr(self) -> str:

@@ -238,7 +238,7 @@ def _parse(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
 
 
 def _run(options: argparse.Namespace) -> int:
-    _cli.check_picture(options.output)
+    _cli.check_writable(_cli.check_picture(options.output))
     problems = _cli.read_problems(options)
     if len(problems) != 1:
         raise _cli.UsageError(f"--problems={options.problems}: {len(problems)} problems, expected 1")

@@ -158,6 +158,30 @@ def test_transforms(device):
     assert torch.equal(attention(q, k, v, 5), expected)
 
 
+def test_forward_mode(device):
+    """Refused: PyTorch itself would give zeros."""
+    q, k, v = inputs(device, (12,))
+    expected = attention(q, k, v, 5)
+    for transform in (
+        lambda: torch.func.jvp(lambda t: attention(t, k, v, 5), (q,), (q,)),
+        lambda: torch.func.jacfwd(lambda t: attention(q, t, k, 5).sum())(k),
+    ):
+        with pytest.raises(NotImplementedError, match="no forward-mode gradients"):
+            transform()
+    with torch.autograd.forward_ad.dual_level():
+        with pytest.raises(NotImplementedError, match="no forward-mode gradients"):
+            attention(q, k, torch.autograd.forward_ad.make_dual(v, v), 5)
+        # Nothing here has a tangent.
+        assert torch.equal(attention(q, k, v, 5), expected)
+
+
+def test_vmap(device):
+    q, k, v = (torch.stack([t, t + 1]) for t in inputs(device, (12,)))
+    mapped = torch.vmap(lambda *arrays: attention(*arrays, 5))(q, k, v)
+    for i in range(2):
+        assert torch.equal(mapped[i], attention(q[i], k[i], v[i], 5))
+
+
 def test_graph_breaks(device):
     """What is not traced in a compiled function goes straight."""
     torch._dynamo.reset()

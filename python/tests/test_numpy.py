@@ -3,6 +3,9 @@
 """neighborhood_attention on NumPy arrays."""
 
 import itertools
+import os
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -10,6 +13,7 @@ import pytest
 from conftest import check, check_lse, make, name_of, reference, sample_problems
 
 import na_mlir
+from na_mlir import _library, _programs
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -213,6 +217,22 @@ def test_dlpack():
     assert np.array_equal(o, na_mlir.neighborhood_attention(*arrays, 5))
 
 
+class Refuses(OnlyDLPack):
+    def __dlpack__(self, **arguments):
+        raise BufferError("this array is lent")
+
+
+def test_dlpack_that_refuses(monkeypatch):
+    q, k, v = make((12,))
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(TypeError, match=r"k: PyTorch is needed .*\(NumPy: this array is lent\)"):
+        na_mlir.neighborhood_attention(q, Refuses(k), v, 5)
+    monkeypatch.undo()
+    pytest.importorskip("torch")
+    with pytest.raises(TypeError, match="k: cannot be taken through DLPack: .*this array is lent"):
+        na_mlir.neighborhood_attention(q, Refuses(k), v, 5)
+
+
 def changed(index, array):
     def change(arrays):
         arrays[index] = array(arrays[index])
@@ -280,6 +300,10 @@ ERRORS = [
     ("stride", None, {"stride": (1, 4)}, ValueError, r"stride, axis 1: 4 is not in 1 to the window, 3"),
     ("causal", None, {"causal": (True, 1)}, TypeError, r"causal, axis 1: expected a bool, not 1"),
     ("scale", None, {"scale": "big"}, TypeError, r"scale: expected a float"),
+    ("scale as text", None, {"scale": "0.5"}, TypeError, r"scale: expected a float or None, not '0.5'"),
+    ("scale huge", None, {"scale": 10**400}, ValueError, r"scale: inf is not finite"),
+    ("scale complex", None, {"scale": 1j}, TypeError, r"scale: expected a float or None, not 1j"),
+    ("scale in f32", None, {"scale": 1e300}, ValueError, r"scale: 1e\+300 is not finite in float32"),
     ("scale nan", None, {"scale": float("nan")}, ValueError, r"scale: nan is not finite"),
     ("mode", None, {"mode": "fast"}, ValueError, r"mode: 'fast' is not one of 'fused'"),
     ("f32 math", None, {"f32_math": "fp8"}, ValueError, r"f32_math: 'fp8' is not one of 'ieee'"),
@@ -299,6 +323,16 @@ ERRORS = [
         },
         ValueError,
         r"additional_values: shape \(1, 3, 2, 8\) is not \(1, 2, 2, 8\)",
+    ),
+    (
+        "additional axes",
+        None,
+        {
+            "additional_keys": np.ones((2, 2, 8), np.float32),
+            "additional_values": np.ones((2, 2, 8), np.float32),
+        },
+        ValueError,
+        r"additional_keys: shape \(2, 2, 8\) is not \(1, T, 2, 8\): batch, number of keys",
     ),
     (
         "bias",
@@ -354,6 +388,8 @@ def test_inspection():
         na_mlir.ptx(q, k, v, 7)
     with pytest.raises(ValueError, match="unknown chip 'sm_1'; available: sm_80"):
         na_mlir.ptx(q, k, v, 7, chip="sm_1")
+    with pytest.raises(ValueError, match="chip: '' is not the name of one"):
+        na_mlir.ptx(q, k, v, 7, chip="")
     with pytest.raises(ValueError, match="stage: 'end' is not one of"):
         na_mlir.mlir(q, k, v, 7, stage="end")
     assert "LLVM 22" in na_mlir.version()
@@ -365,3 +401,78 @@ def test_number_of_threads():
     assert na_mlir.get_num_threads() == 1
     na_mlir.set_num_threads(0)
     assert na_mlir.get_num_threads() == before
+    for count, error, message in (
+        (-1, ValueError, "count: -1 is not at least 0"),
+        (2**32, ValueError, f"count: {2**32} is not at most 4096"),
+        (2.0, TypeError, "count: expected an int, not 2.0"),
+        ("2", TypeError, "count: expected an int, not '2'"),
+    ):
+        with pytest.raises(error, match=message):
+            na_mlir.set_num_threads(count)
+    assert na_mlir.get_num_threads() == before
+
+
+FORK = """
+import os, signal
+import numpy as np
+import na_mlir
+
+na_mlir.set_num_threads(2)
+q = np.random.default_rng(0).standard_normal((2, 64, 2, 8)).astype(np.float32)
+expected = na_mlir.neighborhood_attention(q, q, q, 5)
+child = os.fork()
+if child == 0:
+    signal.alarm(60)
+    o = na_mlir.neighborhood_attention(q, q, q, 5)
+    na_mlir.set_num_threads(4)
+    other = na_mlir.neighborhood_attention(q, q, q, 7, dilation=2)
+    again = na_mlir.neighborhood_attention(q, q, q, 5)
+    right = np.array_equal(o, expected) and np.array_equal(again, expected)
+    os._exit(0 if right and np.isfinite(other).all() else 1)
+assert os.waitpid(child, 0)[1] == 0
+assert np.array_equal(na_mlir.neighborhood_attention(q, q, q, 5), expected)
+"""
+
+
+def test_children_of_a_fork():
+    """As workers that load data are."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run(
+        [sys.executable, "-c", FORK], capture_output=True, text=True, env=environment
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_what_fails_leaves_nothing(monkeypatch, fresh_cache):
+    q, k, v = make((12,))
+    expected = na_mlir.neighborhood_attention(q, k, v, 5)
+
+    def refuse(*arguments):
+        raise na_mlir.CompileError("no")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(_library, "Program", refuse)
+        with pytest.raises(na_mlir.CompileError):
+            na_mlir.neighborhood_attention(q, k, v, 3)
+    assert not _programs._building and na_mlir.cache_size() == 1
+    assert np.array_equal(na_mlir.neighborhood_attention(q, k, v, 5), expected)
+    na_mlir.neighborhood_attention(q, k, v, 3)
+
+
+class Counter:
+    """Counts up; equal to itself all the while."""
+
+    def __init__(self):
+        self.value = 1
+
+    def __index__(self):
+        self.value += 2
+        return self.value
+
+
+def test_parameters_that_change(fresh_cache):
+    q, k, v = make((12,))
+    size = Counter()
+    for window in (3, 5):
+        expected = na_mlir.neighborhood_attention(q, k, v, window)
+        assert np.array_equal(na_mlir.neighborhood_attention(q, k, v, size), expected)

@@ -63,16 +63,35 @@ def test_explain_as_json_and_svg():
     "keywords,message",
     [
         ({"form": "yaml"}, "form: 'yaml' is not one of"),
-        ({"form": "json", "candidates": 0}, "count: 0 is less than 1"),
+        ({"form": "json", "candidates": 0}, "candidates: 0 is not at least 1"),
         ({"form": "json", "query_tile": (0,)}, r"query_tile: \(0,\) has 1 entries, but there are 2"),
         ({"form": "json", "query_tile": (99, 0)}, "query tile, axis 0: 99 is not in 0 to"),
+        ({"query_tile": (0, -1)}, "query_tile, axis 1: -1 is not at least 0"),
+        # Numbers that would be others in 32 or 64 bits.
+        ({"form": "svg", "query_tile": (2**64, 0)}, f"query_tile, axis 0: {2**64} is not at most"),
+        ({"candidates": 2**32 + 1}, f"candidates: {2**32 + 1} is not at most"),
+        ({"candidates": -1}, "candidates: -1 is not at least 0"),
         ({"form": "json", "chip": "sm_1"}, "unknown chip 'sm_1'"),
-        ({"form": "json", "mode": "naive"}, "only schedules of NA_MODE_FUSED"),
+        ({"form": "json", "mode": "naive"}, "mode: 'naive' has no ranking of schedules"),
     ],
 )
 def test_explain_errors(keywords, message):
     q, k, v = make((20, 20))
     with pytest.raises(ValueError, match=message):
+        na_mlir.explain(q, k, v, 7, **keywords)
+
+
+@pytest.mark.parametrize(
+    "keywords,message",
+    [
+        ({"candidates": 2.5}, "candidates: expected an int, not 2.5"),
+        ({"query_tile": (0, 0.5)}, "query_tile, axis 1: expected an int, not 0.5"),
+        ({"chip": 90}, "chip: expected a name such as 'sm_90', not 90"),
+    ],
+)
+def test_explain_types(keywords, message):
+    q, k, v = make((20, 20))
+    with pytest.raises(TypeError, match=message):
         na_mlir.explain(q, k, v, 7, **keywords)
 
 
@@ -105,6 +124,8 @@ def test_benchmark():
     assert naive.flop < found.flop
     with pytest.raises(ValueError, match="runs: 0"):
         na_mlir.benchmark(q, k, v, 5, runs=0)
+    with pytest.raises(ValueError, match="warm_up: -1"):
+        na_mlir.benchmark(q, k, v, 5, warm_up=-1)
 
 
 def test_tuning_file(tmp_path):
@@ -211,9 +232,16 @@ def test_viz(tmp_path, capsys, flags, ending):
         (["--shape=9", "--window=3", "--output=a.txt"], "must end in .png, .svg or .pdf"),
         (["--shape=9", "--window=3", "--what=tiles", "--target=sm_1"], "unknown chip 'sm_1'"),
         (["--shape=9", "--window=3", "--heads=4", "--kv-heads=3"], "3 heads do not divide the 4"),
-        (["--shape=9", "--window=3", "--heads=-1"], "--heads=-1 is less than 1"),
+        (["--shape=9", "--window=3", "--heads=-1"], "--heads: -1 is not at least 1"),
         (["--shape=9", "--window=3", "--output=no-such-folder/a.png"], "No such file or directory"),
         (["--suite=no-such-file.json"], "No such file or directory"),
+        (["--shape=9", "--window=3", "--heads=0"], "--heads: 0 is not at least 1"),
+        (["--shape=9", "--window=3", "--kv-heads=0"], "--kv-heads: 0 is not at least 1"),
+        (["--shape=9", "--window=3", "--head-dim=0"], "--head-dim: 0 is not at least 1"),
+        (["--shape=9", "--window=3", "--stride=0"], "stride, axis 0: 0 is not in 1 to"),
+        (["--shape=-9", "--window=3"], "--shape, axis 0: -9 is not at least 1"),
+        ([f"--shape=9x{2**64}", "--window=3x3"], f"--shape, axis 1: {2**64} is not at most"),
+        (["--shape=9", "--window=3", "--output=/dev/null/a.png"], "/dev/null/a.png"),
     ],
 )
 def test_viz_errors(capsys, flags, message):
@@ -272,12 +300,20 @@ def test_bench_of_a_suite(tmp_path, capsys):
     assert bench.main([*flags, "--problems=none"]) == 1
     assert "--problems=none: no such problem" in capsys.readouterr().err
     assert bench.main(flags) == 1
-    assert "window, axis 0: 7" in capsys.readouterr().err
+    assert "suite.json, problem other: window, axis 0: 7" in capsys.readouterr().err
     assert bench.main([*flags, "--shape=3"]) == 1
     assert "--suite has the problems" in capsys.readouterr().err
     suite.write_text("[]")
     assert bench.main(flags) == 1
     assert "is no suite" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("flag", ["--json={}/no-such-folder/a.json", "--plot={}/no-such-folder/a.png"])
+def test_files_that_cannot_be_written_come_before_measurements(tmp_path, capsys, flag):
+    flags = ["--shape=20", "--window=5", "--device=numpy", flag.format(tmp_path)]
+    assert bench.main(flags) == 1
+    captured = capsys.readouterr()
+    assert "No such file or directory" in captured.err and not captured.out
 
 
 def test_what_cannot_be_timed_is_a_line(monkeypatch, capsys):

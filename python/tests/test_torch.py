@@ -153,6 +153,15 @@ def test_errors():
         ((q, k.to("meta"), v), {}, ValueError, "k: is on meta, but q is on cpu"),
         ((q, k.numpy(), v), {}, TypeError, "k: is a NumPy array, but q is a PyTorch tensor"),
         ((q.to_sparse(), k, v), {}, TypeError, "q: layout torch.sparse_coo is not strided"),
+        ((q, None, v), {}, TypeError, "k: expected an array, not None"),
+        (
+            (q, torch.quantize_per_tensor(k, 1.0, 0, torch.qint8), v), {}, TypeError,
+            "k: quantized tensors are not supported",
+        ),
+        (
+            (q, k, torch.nested.nested_tensor([v[0]])), {}, TypeError,
+            "v: nested tensors are not supported",
+        ),
         ((q.int(), k, v), {}, TypeError, "q: dtype int32 is not one of"),
         ((q, k.double(), v), {}, TypeError, "k: dtype float64 is not that of q, float32"),
         ((q[0, 0], k, v), {}, ValueError, r"q: shape \(2, 8\) has 2 axes"),
@@ -173,6 +182,44 @@ def test_integer_scale_and_numpy_integers(device):
     q, k, v = inputs(device, (12,))
     expected = na_mlir.neighborhood_attention(q, k, v, 5, scale=2.0)
     assert torch.equal(na_mlir.neighborhood_attention(q, k, v, np.int64(5), scale=2), expected)
+
+
+def test_scale_as_a_tensor(device):
+    q, k, v = inputs(device, (12,))
+    scale = torch.tensor(2.0)
+    for number in (2.0, 0.5):
+        # The number in the tensor at the time of the call.
+        scale.fill_(number)
+        expected = na_mlir.neighborhood_attention(q, k, v, 5, scale=number)
+        assert torch.equal(na_mlir.neighborhood_attention(q, k, v, 5, scale=scale), expected)
+    # A learnt scale would not learn.
+    scale.requires_grad_()
+    with pytest.raises(TypeError, match="scale: has no gradient, but requires one; multiply q"):
+        na_mlir.neighborhood_attention(q, k, v, 5, scale=scale)
+    with pytest.raises(TypeError, match="scale: expected a float or None"):
+        na_mlir.neighborhood_attention(q, k, v, 5, scale=torch.ones(2))
+
+
+@pytest.mark.parametrize(
+    "change,error,message",
+    [
+        ({"kernel_size": 13}, ValueError, r"kernel_size, axis 0: 13 .* query \(1, 12, 2, 8\)"),
+        ({"kernel_size": (3, 3)}, ValueError, "kernel_size: .* 2 entries, but there are 1 spatial"),
+        ({"is_causal": 1}, TypeError, "is_causal, axis 0: expected a bool, not 1"),
+        ({"key": torch.ones(1, 11, 2, 8)}, ValueError, "key, axis 1: size 11 .* of query, 12"),
+        ({"value": torch.ones(1, 12, 2, 8).int()}, TypeError, "value: dtype int32 .* of query"),
+        ({"query": torch.ones(1, 12, 2, 8).numpy()}, TypeError, "query: expected a tensor, not nd"),
+        ({"value": None}, TypeError, "value: expected a tensor, not NoneType"),
+        ({"stride": 6}, ValueError, "stride, axis 0: 6 is not in 1 to the kernel_size, 5"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else None,
+)
+def test_errors_have_natten_names(change, error, message):
+    q, k, v = inputs("cpu", (12,))
+    arguments = {"query": q, "key": k, "value": v, "kernel_size": 5}
+    with pytest.raises(error, match=message):
+        binding.na1d(**{**arguments, **change})
+    assert torch.equal(binding.na1d(**arguments), na_mlir.neighborhood_attention(q, k, v, 5))
 
 
 @pytest.mark.parametrize("rank", [1, 2, 3])
@@ -218,6 +265,21 @@ def test_modules(device, rank):
         module(x[0])
     with pytest.raises(ValueError, match="num_heads: 3 does not divide embed_dim, 16"):
         kind(embed_dim=16, num_heads=3, kernel_size=3)
+    with pytest.raises(ValueError, match="num_heads: 0 is not at least 1"):
+        kind(embed_dim=16, num_heads=0, kernel_size=3)
+    # What needs no input is checked before there is one.
+    for wrong, error, message in (
+        ({"kernel_size": (3,) * (rank + 1)}, ValueError, f"kernel_size: .* are {rank} spatial"),
+        ({"kernel_size": 0}, ValueError, "kernel_size, axis 0: 0 is not at least 1"),
+        ({"kernel_size": 3, "stride": 4}, ValueError, "stride, axis 0: 4 .* the kernel_size, 3"),
+        ({"kernel_size": 3, "dilation": 0}, ValueError, "dilation, axis 0: 0"),
+        ({"kernel_size": 3.0}, TypeError, "kernel_size, axis 0: expected an int"),
+        ({"kernel_size": 3, "is_causal": 1}, TypeError, "is_causal, axis 0: expected a bool"),
+    ):
+        with pytest.raises(error, match=message):
+            kind(embed_dim=16, num_heads=2, **wrong)
+    with pytest.raises(ValueError, match="kernel_size, axis 0: 3 .* the length, 2"):
+        module(x[:, :2])
 
 
 def test_explain(device):

@@ -67,6 +67,15 @@ static void testWindow(MlirContext context) {
   // CHECK-NEXT: null 1
   MlirAttribute illegal = naWindowAttrGet(context, 2, size, stride, NULL, NULL);
   printf("null %d\n", mlirAttributeIsNull(illegal));
+  // CHECK: diagnostic: rank -1 is not in 1 to 3
+  // CHECK-NEXT: diagnostic: rank 4 is not in 1 to 3
+  // CHECK-NEXT: diagnostic: window has 0 axes
+  // CHECK-NEXT: null 1 1 1
+  MlirAttribute negative = naWindowAttrGet(context, -1, size, NULL, NULL, NULL);
+  MlirAttribute many = naWindowAttrGet(context, 4, size, NULL, NULL, NULL);
+  MlirAttribute none = naWindowAttrGet(context, 2, NULL, NULL, NULL, NULL);
+  printf("null %d %d %d\n", mlirAttributeIsNull(negative),
+         mlirAttributeIsNull(many), mlirAttributeIsNull(none));
 }
 
 static void testSchedule(MlirContext context) {
@@ -86,6 +95,11 @@ static void testSchedule(MlirContext context) {
   // CHECK-NEXT: null 1
   MlirAttribute illegal = naScheduleAttrGet(context, text("cpu"), 2, query, key,
                                             NULL, 1000, 0, 0, 1);
+  printf("null %d\n", mlirAttributeIsNull(illegal));
+  // CHECK: diagnostic: rank -2 is not in 1 to 3
+  // CHECK-NEXT: null 1
+  illegal =
+      naScheduleAttrGet(context, text("cpu"), -2, query, key, NULL, 0, 0, 0, 1);
   printf("null %d\n", mlirAttributeIsNull(illegal));
 }
 

@@ -1,6 +1,9 @@
 // RUN: env NA_CUDA_DRIVER=nowhere.so na-capi-runtime-test 2>&1 | FileCheck %s
 // RUN: env NA_CUDA_DRIVER=%fake_cuda na-capi-runtime-test device 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=DEVICE
+// RUN: touch %t.file
+// RUN: env NA_CACHE_DIR=%t.file/cache na-capi-runtime-test cache 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=CACHE
 
 /* The run time API: problems, programs from text, errors, threads, texts. */
 
@@ -358,7 +361,11 @@ static void testTuningFile(void) {
   naOptionsInit(&options);
   options.tuning_file = "no-such-file.json";
   // CHECK: tuning: 2, {{.*}}tuning file 'no-such-file.json': No such file
+  // CHECK-NOT: current operation
   report("tuning", naCompileProblem(&problem, &options, &program));
+  options.tuning_file = "/dev/zero";
+  // CHECK: device: 2, {{.*}}tuning file '/dev/zero': is a device
+  report("device", naCompileProblem(&problem, &options, &program));
   options.tuning_file = NULL;
   setenv("NA_TUNING_FILE", "another.json", 1);
   // CHECK: variable: 2, {{.*}}tuning file 'another.json': No such file
@@ -413,7 +420,30 @@ static void testDevice(void) {
   report("no device", naCompileProblem(&problem, &options, &program));
 }
 
+/* A folder that cannot be written makes no program wrong, and is remarked. */
+static void testCache(void) {
+  NaProblem problem = makeProblem(16);
+  NaOptions options;
+  NaProgram *program = NULL;
+  const char *text = NULL;
+  naOptionsInit(&options);
+  options.target = NA_TARGET_CUDA;
+  options.device = -1;
+  options.chip = "sm_80";
+  // CACHE: compile: 0
+  report("compile", naCompileProblem(&problem, &options, &program));
+  // CACHE: remarks: 0
+  report("remarks", naProgramGetText(program, NA_TEXT_REMARKS, &text));
+  // CACHE: not kept as a file: cannot make the directory {{.*}}.file/cache: Not a directory
+  printf("%s\n", text);
+  naProgramRelease(program);
+}
+
 int main(int argc, char **argv) {
+  if (argc > 1 && strcmp(argv[1], "cache") == 0) {
+    testCache();
+    return 0;
+  }
   if (argc > 1 && strcmp(argv[1], "device") == 0) {
     testDevice();
     return 0;

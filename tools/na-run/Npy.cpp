@@ -14,6 +14,7 @@
 #include "Npy.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
@@ -116,6 +117,11 @@ llvm::Expected<HostTensor> run::readNpy(StringRef path, StringRef name,
     return llvm::createStringError("cannot read '" + name + "' from '" + path +
                                    "': " + why);
   };
+  // One that has no end would take all memory.
+  llvm::sys::fs::file_status status;
+  if (!llvm::sys::fs::status(path, status) &&
+      status.type() == llvm::sys::fs::file_type::character_file)
+    return fail("it is a device");
   llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> buffer =
       llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
                                   /*RequiresNullTerminator=*/false);

@@ -25,6 +25,7 @@ of other problems.
 import argparse
 import concurrent.futures
 import datetime
+import errno
 import fnmatch
 import json
 import os
@@ -318,6 +319,14 @@ def save(path, content):
         raise
 
 
+def check_writable(path):
+    """Before what takes long: whether `save` can write there."""
+    folder = os.path.dirname(os.path.abspath(path))
+    if not os.access(folder, os.W_OK):
+        code = errno.EACCES if os.path.isdir(folder) else errno.ENOENT
+        raise Failure(f"--output={path}: {os.strerror(code)}")
+
+
 def read_tuning(path):
     """The content of a tuning file, an empty one where there is no file."""
     try:
@@ -443,6 +452,8 @@ def tune_all(options, flags, folder):
     if options.suite:
         problems = suite_problems(options.suite, options.problems, flags)
     content = read_tuning(options.output)
+    if not options.list:
+        check_writable(options.output)
     failed, close = [], 0
     measured = 0
     for index, (name, problem) in enumerate(problems):

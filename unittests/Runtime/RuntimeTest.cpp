@@ -18,6 +18,9 @@
 #include <thread>
 #include <vector>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 using namespace na::runtime;
 
 namespace {
@@ -49,6 +52,9 @@ TEST_F(ThreadCount, IsSetAndReset) {
   EXPECT_EQ(naGetNumThreads(), 3);
   naSetNumThreads(-5);
   EXPECT_EQ(naGetNumThreads(), byDefault);
+  // More than any host would start.
+  naSetNumThreads(1 << 30);
+  EXPECT_EQ(naGetNumThreads(), 4096);
 }
 
 TEST_F(ThreadCount, EveryIndexIsVisitedOnce) {
@@ -68,9 +74,9 @@ TEST_F(ThreadCount, NegativeCountDoesNothing) {
   naParallelFor(-1, [](int64_t, int64_t, void *) { FAIL(); }, nullptr);
 }
 
-TEST_F(ThreadCount, SeveralThreadsTakePart) {
-  naSetNumThreads(2);
-  // Each body waits for the other: this only ends if two threads run.
+/// Whether the two iterations of a loop run at the same time: each waits for
+/// the other.
+bool runsTogether() {
   struct Context {
     std::atomic<int> arrived{0};
     bool together[2] = {false, false};
@@ -87,8 +93,31 @@ TEST_F(ThreadCount, SeveralThreadsTakePart) {
         context->together[begin] = context->arrived == 2;
       },
       &context);
-  EXPECT_TRUE(context.together[0]);
-  EXPECT_TRUE(context.together[1]);
+  return context.together[0] && context.together[1];
+}
+
+TEST_F(ThreadCount, SeveralThreadsTakePart) {
+  naSetNumThreads(2);
+  EXPECT_TRUE(runsTogether());
+}
+
+TEST_F(ThreadCount, ChildrenOfAForkHaveThreadsOfTheirOwn) {
+  naSetNumThreads(2);
+  ASSERT_TRUE(runsTogether());
+  pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    // Not for ever, if threads of the parent were waited for.
+    alarm(60);
+    bool passed = naGetNumThreads() == 2 && runsTogether();
+    // More than the parent had.
+    naSetNumThreads(5);
+    _exit(passed && runsTogether() ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  EXPECT_TRUE(runsTogether());
 }
 
 TEST_F(ThreadCount, HelpersThatWentToSleepAreWoken) {

@@ -25,12 +25,14 @@ extern "C" {
 /// Calls from inside a body run inline, and so do calls that find the pool
 /// busy with the work of another thread. Ranges are handed out as threads
 /// become free, so `body` must not rely on which thread runs which range.
+/// The child of a fork has a pool of its own.
 void naParallelFor(int64_t count,
                    void (*body)(int64_t begin, int64_t end, void *ctx),
                    void *ctx);
 
-/// Sets how many threads naParallelFor uses, the calling one included. Zero or
-/// less means the default, one per CPU that the process may run on.
+/// Sets how many threads naParallelFor uses, the calling one included: at most
+/// 4096. Zero or less means the default, one per CPU that the process may run
+/// on.
 void naSetNumThreads(int count);
 
 /// The number of threads that naParallelFor uses.

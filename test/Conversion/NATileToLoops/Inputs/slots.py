@@ -209,8 +209,10 @@ def main():
             [execute.na_opt, source, f"--pass-pipeline=builtin.module({pipeline})",
              "-o", lowered],
             [execute.mlir_translate, "--mlir-to-llvmir", lowered, "-o", llvm],
+            # Conversions to bf16 are calls on hosts without instructions for
+            # them, which older versions of libgcc lack.
             [execute.clang, "-O1", "-march=native", "-Wno-override-module", "-shared",
-             llvm, "-lm", "-o", library],
+             "-rtlib=compiler-rt", llvm, "-lm", "-o", library],
         ):
             subprocess.run(command, check=True)
         loaded = ctypes.CDLL(library)

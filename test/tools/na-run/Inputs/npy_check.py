@@ -140,4 +140,10 @@ for header in [
     header += b"\n"
     write("a", whole[:8] + len(header).to_bytes(2, "little") + header + bytes(240))
     expect_error("f32", ["a", "b"], "cannot read 'a' from")
+# A file without an end.
+result = subprocess.run(
+    ["na-run", program, "--entry=f32", "--inputs=a=/dev/zero"], capture_output=True, text=True
+)
+assert result.returncode == 1
+assert "cannot read 'a' from '/dev/zero': it is a device" in result.stderr, result.stderr
 print("passed")
