@@ -6,18 +6,18 @@
 // CHECK-LABEL: func @scores(
 // CHECK-SAME:    %[[Q:.*]]: i32, %[[K:.*]]: i32)
 // CHECK-DAG:     %[[HIGH:.*]] = arith.constant 4611686293305360384 : i64
-// CHECK-DAG:     %[[STEP:.*]] = arith.constant 2 : i64
 // CHECK:         %[[KA:.*]] = arith.andi %[[K]], %c262143_i32
 // CHECK:         %[[KB:.*]] = arith.divui %[[KA]], %c16_i32
 // CHECK:         %[[KC:.*]] = arith.extui %[[KB]] : i32 to i64
 // CHECK:         %[[KD:.*]] = arith.ori %[[KC]], %[[HIGH]] : i64
 // CHECK:         %[[QD:.*]] = arith.ori %{{.*}}, %[[HIGH]] : i64
-// CHECK:         %[[QE:.*]] = arith.addi %[[QD]], %[[STEP]] : i64
 // CHECK:         llvm.inline_asm has_side_effects {{.*}}{nagpu.convergent}
 // CHECK-SAME:      setp.ne.b32 first, 0, 0;
-// CHECK-SAME:      wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 {$0,$1,$2,$3,$4,$5,$6,$7}, $8, $9, first, 1, 1, 0, 0;
-// CHECK-SAME:      m64n16k16.f32.bf16.bf16 {$0,$1,$2,$3,$4,$5,$6,$7}, $10, $11, next, 1, 1, 0, 0;
-// CHECK-SAME:      "=f,=f,=f,=f,=f,=f,=f,=f,l,l,l,l,l,l,l,l,~{memory}" %[[QD]], %[[KD]], %[[QE]]
+// CHECK-SAME:      add.s64 a, $8, 0;\0Aadd.s64 b, $9, 0;
+// CHECK-SAME:      wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 {$0,$1,$2,$3,$4,$5,$6,$7}, a, b, first, 1, 1, 0, 0;
+// CHECK-SAME:      add.s64 a, $8, 2;\0Aadd.s64 b, $9, 2;
+// CHECK-SAME:      m64n16k16.f32.bf16.bf16 {$0,$1,$2,$3,$4,$5,$6,$7}, a, b, next, 1, 1, 0, 0;
+// CHECK-SAME:      "=f,=f,=f,=f,=f,=f,=f,=f,l,l,~{memory}" %[[QD]], %[[KD]]
 func.func @scores(%q: !nagpu.shared<64x64xbf16, tma128>,
                   %k: !nagpu.shared<16x64xbf16, tma128>)
     -> !nagpu.fragment<64x16xf32, accumulator, 4> {
@@ -33,12 +33,13 @@ func.func @scores(%q: !nagpu.shared<64x64xbf16, tma128>,
 // bytes on, the next panel of 16 channels 32 rows. The sums are tied.
 // CHECK-LABEL: func @output(
 // CHECK-DAG:     %[[HIGH:.*]] = arith.constant -4611685949703716864 : i64
-// CHECK-DAG:     %[[STEP:.*]] = arith.constant 32 : i64
 // CHECK:         llvm.inline_asm {{.*}}"wgmma.fence.sync.aligned;", "=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,=r,=r,=r,=r,=r,=r,=r,=r,0,1,
 // CHECK:         setp.ne.b32 first, 1, 0;
-// CHECK-SAME:      m64n32k16.f32.f16.f16 {{.*}},$15}, {$16,$17,$18,$19}, $24, first, 1, 1, 1;
-// CHECK-SAME:      {$20,$21,$22,$23}, $25, next, 1, 1, 1;
-// CHECK-SAME:      r,r,r,r,r,r,r,r,l,l,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,~{memory}
+// CHECK-SAME:      add.s64 b, $24, 0;
+// CHECK-SAME:      m64n32k16.f32.f16.f16 {{.*}},$15}, {$16,$17,$18,$19}, b, first, 1, 1, 1;
+// CHECK-SAME:      add.s64 b, $24, 32;
+// CHECK-SAME:      {$20,$21,$22,$23}, b, next, 1, 1, 1;
+// CHECK-SAME:      r,r,r,r,r,r,r,r,l,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,~{memory}
 // CHECK:         llvm.inline_asm {{.*}}"wgmma.commit_group.sync.aligned;"
 // CHECK:         llvm.inline_asm {{.*}}"wgmma.wait_group.sync.aligned 1;", "=f,=f,{{.*}},14,15,~{memory}"
 func.func @output(%p: !nagpu.fragment<64x32xf16, lhs, 4>,
@@ -57,13 +58,11 @@ func.func @output(%p: !nagpu.fragment<64x32xf16, lhs, 4>,
 
 // The second step alone: its four registers and 16 rows.
 // CHECK-LABEL: func @step(
-// CHECK-DAG:     %[[STEP:.*]] = arith.constant 32 : i64
-// CHECK:         %[[SECOND:.*]] = arith.addi %{{.*}}, %[[STEP]] : i64
 // CHECK:         setp.ne.b32 first, 1, 0;
-// CHECK-SAME:      {$16,$17,$18,$19}, $20, first, 1, 1, 1;
-// CHECK-NOT:       next,
+// CHECK-SAME:      add.s64 b, $20, 32;
+// CHECK-SAME:      {$16,$17,$18,$19}, b, first, 1, 1, 1;
+// CHECK-NOT:       1, 1, 1;
 // CHECK-SAME:      r,r,r,r,l,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,~{memory}
-// CHECK-SAME:      %[[SECOND]]
 func.func @step(%p: !nagpu.fragment<64x32xf16, lhs, 4>,
                 %v: !nagpu.shared<32x32xf16, tma32>,
                 %o: !nagpu.fragment<64x32xf32, accumulator, 4>)

@@ -43,7 +43,7 @@ def main():
     for command in (
         [na_opt, source, f"--pass-pipeline={PIPELINE}", "-o", lowered],
         [mlir_translate, "--mlir-to-llvmir", lowered, "-o", llvm],
-        [clang, "-O1", "-march=native", "-Wno-override-module", "-shared", llvm,
+        [clang, "-O1", "-march=native", "-Wno-override-module", "-shared", "-rtlib=compiler-rt", llvm,
          "-lm", "-o", library],
     ):
         subprocess.run(command, check=True)

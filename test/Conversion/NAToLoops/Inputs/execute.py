@@ -348,7 +348,7 @@ def compile_problems(todo, pipeline, name):
     for command in (
         [na_opt, source, "--pass-pipeline=" + pipeline.replace("\n", ""), "-o", lowered],
         [mlir_translate, "--mlir-to-llvmir", lowered, "-o", llvm],
-        [clang, "-O1", "-march=native", "-Wno-override-module", "-shared", llvm, "-lm",
+        [clang, "-O1", "-march=native", "-Wno-override-module", "-shared", "-rtlib=compiler-rt", llvm, "-lm",
          "-o", library],
     ):
         subprocess.run(command, check=True)

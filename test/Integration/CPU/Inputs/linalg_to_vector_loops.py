@@ -324,7 +324,7 @@ def compile_by(name, source, runtime):
          path + ".mlir"])
     run([mlir_translate, "--mlir-to-llvmir", path + ".mlir", "-o", path + ".ll"])
     run([clang, "-O1", "-march=native", "-ffp-contract=off", "-Wno-override-module",
-         "-shared", "-fPIC", path + ".ll", runtime, "-lm", "-o", path + ".so"])
+         "-shared", "-rtlib=compiler-rt", "-fPIC", path + ".ll", runtime, "-lm", "-o", path + ".so"])
     return ctypes.CDLL(path + ".so")
 
 
