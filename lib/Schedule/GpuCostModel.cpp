@@ -27,9 +27,10 @@ constexpr int64_t fragment = 16;
 constexpr int64_t maxKeys = 256;
 constexpr int64_t maxThreads = 1024;
 
-constexpr std::array<GpuChip, 4> chips = {{
+constexpr std::array<GpuChip, 5> chips = {{
     {"sm_80", 108, 163 << 10, 164 << 10, 1024, 64, 36, 1.41},
     {"sm_86", 84, 99 << 10, 100 << 10, 512, 128, 24, 1.7},
+    {"sm_87", 16, 163 << 10, 164 << 10, 1024, 128, 24, 1.3},
     {"sm_89", 142, 99 << 10, 100 << 10, 512, 128, 24, 2.5},
     {"sm_90", 132, 227 << 10, 228 << 10, 1280, 128, 28, 1.65, true},
 }};

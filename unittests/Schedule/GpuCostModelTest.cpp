@@ -90,7 +90,7 @@ TEST(GpuCostModel, KnowsChips) {
   EXPECT_EQ(findGpuChip("sm_75"), nullptr);
   EXPECT_EQ(findGpuChip("cpu"), nullptr);
   EXPECT_EQ(findGpuChip(""), nullptr);
-  EXPECT_EQ(listGpuChips(), "sm_80, sm_86, sm_89, sm_90, sm_90a");
+  EXPECT_EQ(listGpuChips(), "sm_80, sm_86, sm_87, sm_89, sm_90, sm_90a");
 }
 
 TEST(GpuCostModel, CountsTilesExactly) {

@@ -12,7 +12,7 @@
 // RUN: not na-opt %s -na-select-schedule=tile=4 2>&1 | FileCheck %s --check-prefix=OPTION
 // RUN: not na-opt %s -na-select-schedule=key-tile=four 2>&1 | FileCheck %s --check-prefix=NUMBER
 
-// TARGET:    error: na-select-schedule: unknown target 'tpu', expected cpu, sm_80, sm_86, sm_89, sm_90, sm_90a
+// TARGET:    error: na-select-schedule: unknown target 'tpu', expected cpu, sm_80, sm_86, sm_87, sm_89, sm_90, sm_90a
 // QUERYRANK: error: 'na.attention' op na-select-schedule: 'query-tile' has 3 entries, expected 2 (one per axis)
 // KEYRANK:   error: 'na.attention' op na-select-schedule: 'key-tile' has 1 entries, expected 2 (one per axis)
 // ZERO:      error: 'na.attention' op schedule 'query_tile'[1] = 0, expected 1 to 65536

@@ -70,7 +70,7 @@ def NASelectSchedule : Pass<"na-select-schedule"> {
   }];
   let options = [
     Option<"target", "target", "std::string", "\"cpu\"",
-           "What to schedule for: cpu, sm_80, sm_86, sm_89, sm_90 or sm_90a">,
+           "What to schedule for: cpu, sm_80, sm_86, sm_87, sm_89, sm_90 or sm_90a">,
     ListOption<"queryTile", "query-tile", "int64_t",
                "Query tile per axis, instead of the model's">,
     ListOption<"keyTile", "key-tile", "int64_t",
