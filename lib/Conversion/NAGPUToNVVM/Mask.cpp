@@ -1,4 +1,4 @@
-//===- Mask.cpp - Masks on one axis of the columns --------------*- C++ -*-===//
+//===- Mask.cpp - Masks on axes of the columns ------------------*- C++ -*-===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,7 +9,9 @@
 // A thread has few different coordinates on an axis, so predicates are per row
 // and coordinate. Two comparisons make one; a word with a bit for each
 // coordinate makes many: the assembler moves seven bits at a time from a
-// register to predicates.
+// register to predicates. Where several axes are masked at once, each combination
+// of coordinates on all but one of them has a word of the bits of that one: the
+// word of the row, or none.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +21,8 @@
 
 #include <limits>
 #include <map>
+#include <memory>
+#include <vector>
 
 using namespace mlir;
 using namespace mlir::nagpu;
@@ -29,6 +33,9 @@ static constexpr int64_t wordBits = 31;
 static constexpr int64_t pairBits = 63;
 /// So many coordinates are compared one by one.
 static constexpr int64_t fewCoordinates = 5;
+/// So many words of a row are worth it, where each is for one combination of
+/// coordinates on the other axes.
+static constexpr size_t maxCombinations = 8;
 
 namespace {
 
@@ -52,6 +59,16 @@ public:
       constants.insert(constant);
       pairs &= constant % 8 < 2;
     }
+  }
+
+  /// What the coordinates of columns follow from, as far as it differs between
+  /// columns: steps and constant.
+  using Key = std::vector<int64_t>;
+  Key getKey(int64_t column) const {
+    SmallVector<int64_t, 4> steps = getSteps(column);
+    Key key(steps.begin(), steps.end());
+    key.push_back(getConstant(column));
+    return key;
   }
 
   int64_t getConstant(int64_t column) const { return column / inner % extent; }
@@ -86,6 +103,12 @@ public:
   llvm::SmallSet<int64_t, 32> constants;
 };
 
+/// What has to hold beside: a predicate, null for nothing, and its number.
+struct Condition {
+  Value predicate;
+  int64_t number = 0;
+};
+
 /// The predicates of one row.
 class RowPredicates {
 public:
@@ -111,24 +134,31 @@ public:
     wide = kind == Kind::Word && getPosition(last) >= wordBits;
   }
 
-  /// Whether the coordinate of a column is in the interval.
-  Value isInside(int64_t column) {
+  /// Whether the coordinate of a column is in the interval, and the condition
+  /// holds.
+  Value isInside(int64_t column, Condition condition = {}) {
     int64_t constant = axis.getConstant(column);
     switch (kind) {
     case Kind::Compare:
-      return cached(constant, [&] { return compare(b.constant(constant)); });
+      return cached({constant, condition.number}, [&] {
+        return both(cached({constant, -1},
+                           [&] { return compare(b.constant(constant)); }),
+                    condition);
+      });
     case Kind::Word:
-      return cached(constant, [&] {
+      return cached({constant, condition.number}, [&] {
         int64_t position = getPosition(constant);
         if (!wide)
-          return getBit(getWord(), position);
+          return getBit(onlyIf(getWord(), condition), position);
         int64_t bit = position % pairBits;
-        return getBit(getHalf(position / pairBits, bit / 32), bit % 32);
+        return getBit(
+            onlyIf(getHalf(position / pairBits, bit / 32), condition),
+            bit % 32);
       });
     case Kind::ShiftedWord:
-      return getBit(getShiftedWord(column), constant);
+      return getBit(onlyIf(getShiftedWord(column), condition), constant);
     case Kind::Column:
-      return compare(axis.get(b, column));
+      return both(compare(axis.get(b, column)), condition);
     }
     llvm_unreachable("unknown kind");
   }
@@ -136,11 +166,27 @@ public:
 private:
   enum class Kind { Compare, Word, ShiftedWord, Column };
 
-  Value cached(int64_t constant, function_ref<Value()> build) {
-    Value &predicate = predicates[constant];
-    if (!predicate)
-      predicate = build();
-    return predicate;
+  Value cached(std::pair<int64_t, int64_t> key, function_ref<Value()> build) {
+    if (Value known = predicates.lookup(key))
+      return known;
+    return predicates[key] = build();
+  }
+
+  Value both(Value predicate, Condition condition) {
+    if (!condition.predicate)
+      return predicate;
+    return arith::AndIOp::create(b, predicate, condition.predicate);
+  }
+
+  /// The word where the condition holds, else no bits.
+  Value onlyIf(Value word, Condition condition) {
+    if (!condition.predicate)
+      return word;
+    Value &result = conditional[{word, condition.number}];
+    if (!result)
+      result = arith::SelectOp::create(b, condition.predicate, word,
+                                       b.constant(0, word.getType()));
+    return result;
   }
 
   Value compare(Value coordinate) {
@@ -252,9 +298,133 @@ private:
   /// Whether the bits are in pairs of words.
   bool wide = false;
   Value wholeWord;
-  std::map<int64_t, Value> predicates;
+  llvm::DenseMap<std::pair<int64_t, int64_t>, Value> predicates;
+  llvm::DenseMap<std::pair<Value, int64_t>, Value> conditional;
   std::map<std::vector<int64_t>, Value> words;
 };
+
+/// The bounds of the rows of a thread on an axis; `end` is empty if `size` is
+/// given.
+struct Bounds {
+  ColumnCoordinates axis;
+  ValueRange begin, end;
+  std::optional<int64_t> size;
+
+  RowPredicates getRow(ThreadBuilder &b, int64_t number) const {
+    return RowPredicates(b, axis, begin[number],
+                         end.empty() ? Value() : end[number], size);
+  }
+};
+
+/// The registers of `type` in such an order that neighbouring uses are of
+/// neighbouring bits, which then are moved to predicates together: row by row,
+/// by `getKey` of their columns, and in the order of their bits.
+SmallVector<int64_t>
+getOrder(FragmentType type, const ColumnCoordinates &axis,
+         function_ref<int64_t(int64_t column)> getNumber) {
+  FragmentLayout layout(type);
+  SmallVector<int64_t> order =
+      llvm::to_vector(llvm::seq<int64_t>(type.getNumRegisters()));
+  auto key = [&](int64_t index) {
+    FragmentLayout::Position position = layout.getPosition(index, 0);
+    return std::make_tuple(position.row, getNumber(position.column),
+                           axis.getKey(position.column));
+  };
+  llvm::stable_sort(order,
+                    [&](int64_t x, int64_t y) { return key(x) < key(y); });
+  return order;
+}
+
+Value buildHidden(ThreadBuilder &b) {
+  return arith::ConstantOp::create(
+      b, b.getF32FloatAttr(-std::numeric_limits<float>::infinity()));
+}
+
+/// Masks the registers on one axis.
+void maskAxis(ThreadBuilder &b, FragmentType type, const Bounds &bounds,
+              MutableArrayRef<Value> registers) {
+  FragmentLayout layout(type);
+  Value hidden = buildHidden(b);
+  std::optional<RowPredicates> row;
+  int64_t current = -1;
+  for (int64_t index :
+       getOrder(type, bounds.axis, [](int64_t) { return int64_t(0); })) {
+    FragmentLayout::Position position = layout.getPosition(index, 0);
+    if (int64_t number = position.row / 8; number != current) {
+      current = number;
+      row.emplace(bounds.getRow(b, number));
+    }
+    registers[index] = arith::SelectOp::create(
+        b, row->isInside(position.column), registers[index], hidden);
+  }
+}
+
+/// The combinations of coordinates on some axes.
+class Combinations {
+public:
+  Combinations(ArrayRef<Bounds> all, size_t without, int64_t columns)
+      : all(all), without(without) {
+    for (int64_t column = 0; column < columns; ++column)
+      if (column % 8 < 2)
+        numbers.try_emplace(getKey(column), int64_t(numbers.size()) + 1);
+  }
+  size_t size() const { return numbers.size(); }
+  int64_t getNumber(int64_t column) const {
+    return numbers.find(getKey(column))->second;
+  }
+
+private:
+  ColumnCoordinates::Key getKey(int64_t column) const {
+    ColumnCoordinates::Key key;
+    for (auto [i, bounds] : llvm::enumerate(all))
+      if (i != without)
+        llvm::append_range(key, bounds.axis.getKey(column));
+    return key;
+  }
+
+  ArrayRef<Bounds> all;
+  size_t without;
+  std::map<ColumnCoordinates::Key, int64_t> numbers;
+};
+
+/// Masks the registers on all axes, of which that at `base` gives the words.
+void maskTogether(ThreadBuilder &b, FragmentType type, ArrayRef<Bounds> all,
+                  size_t base, const Combinations &combinations,
+                  MutableArrayRef<Value> registers) {
+  FragmentLayout layout(type);
+  Value hidden = buildHidden(b);
+  SmallVector<std::unique_ptr<RowPredicates>> rows;
+  SmallVector<Value> conditions;
+  int64_t current = -1;
+  auto getNumber = [&](int64_t column) {
+    return combinations.getNumber(column);
+  };
+  for (int64_t index : getOrder(type, all[base].axis, getNumber)) {
+    auto [row, column] = layout.getPosition(index, 0);
+    if (int64_t number = row / 8; number != current) {
+      current = number;
+      rows.clear();
+      for (const Bounds &bounds : all)
+        rows.push_back(
+            std::make_unique<RowPredicates>(bounds.getRow(b, number)));
+      conditions.assign(combinations.size() + 1, Value());
+    }
+    int64_t number = combinations.getNumber(column);
+    Value &condition = conditions[number];
+    if (!condition)
+      for (auto [i, predicates] : llvm::enumerate(rows)) {
+        if (i == base)
+          continue;
+        Value inside = predicates->isInside(column);
+        condition = condition
+                        ? arith::AndIOp::create(b, condition, inside)
+                        : inside;
+      }
+    registers[index] = arith::SelectOp::create(
+        b, rows[base]->isInside(column, {condition, number}), registers[index],
+        hidden);
+  }
+}
 
 struct ConvertMask : OpConversionPattern<MaskOp> {
   using OpConversionPattern::OpConversionPattern;
@@ -264,37 +434,47 @@ struct ConvertMask : OpConversionPattern<MaskOp> {
                   ConversionPatternRewriter &rewriter) const override {
     auto type = cast<FragmentType>(op.getSource().getType());
     ThreadBuilder b(op, rewriter, type.getWarps());
-    FragmentLayout layout(type);
-    ColumnCoordinates axis(op.getBox(), op.getAxis(), type.getColumns());
-    std::optional<int64_t> size = op.getSize();
     SmallVector<Value> registers(adaptor.getSource());
-    Value hidden = arith::ConstantOp::create(
-        b, b.getF32FloatAttr(-std::numeric_limits<float>::infinity()));
-    // Row by row, bit by bit: only neighbouring uses of neighbouring bits are
-    // moved to predicates together.
-    SmallVector<int64_t> order =
-        llvm::to_vector(llvm::seq<int64_t>(type.getNumRegisters()));
-    auto key = [&](int64_t index) {
-      FragmentLayout::Position position = layout.getPosition(index, 0);
-      SmallVector<int64_t, 4> steps = axis.getSteps(position.column);
-      return std::make_tuple(position.row,
-                             std::vector<int64_t>(steps.begin(), steps.end()),
-                             axis.getConstant(position.column));
-    };
-    llvm::stable_sort(order,
-                      [&](int64_t x, int64_t y) { return key(x) < key(y); });
-    std::optional<RowPredicates> row;
-    int64_t current = -1;
-    for (int64_t index : order) {
-      FragmentLayout::Position position = layout.getPosition(index, 0);
-      if (int64_t number = position.row / 8; number != current) {
-        current = number;
-        row.emplace(b, axis, adaptor.getBegin()[number],
-                    op.getEnd() ? adaptor.getEnd()[number] : Value(), size);
+    maskAxis(b, type,
+             {ColumnCoordinates(op.getBox(), op.getAxis(), type.getColumns()),
+              adaptor.getBegin(),
+              op.getEnd() ? ValueRange(adaptor.getEnd()) : ValueRange(),
+              op.getSize()},
+             registers);
+    rewriter.replaceOpWithMultiple(op, {registers});
+    return success();
+  }
+};
+
+struct ConvertMaskBox : OpConversionPattern<MaskBoxOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(MaskBoxOp op, OneToNOpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto type = cast<FragmentType>(op.getSource().getType());
+    ThreadBuilder b(op, rewriter, type.getWarps());
+    SmallVector<Value> registers(adaptor.getSource());
+    std::vector<Bounds> all;
+    for (auto [axis, begin, end] : llvm::zip_equal(
+             op.getAxes(), adaptor.getBegins(), adaptor.getEnds()))
+      all.push_back({ColumnCoordinates(op.getBox(), axis, type.getColumns()),
+                     begin, end, std::nullopt});
+    // The fewest words: without the axis that has the most coordinates.
+    size_t base = 0;
+    std::optional<Combinations> best;
+    for (size_t i = 0; i < all.size(); ++i) {
+      Combinations combinations(all, i, type.getColumns());
+      if (!best || combinations.size() < best->size()) {
+        best.emplace(combinations);
+        base = i;
       }
-      registers[index] = arith::SelectOp::create(
-          b, row->isInside(position.column), registers[index], hidden);
     }
+    if (best->size() <= maxCombinations)
+      maskTogether(b, type, all, base, *best, registers);
+    else
+      for (const Bounds &bounds : all)
+        maskAxis(b, type, bounds, registers);
     rewriter.replaceOpWithMultiple(op, {registers});
     return success();
   }
@@ -304,5 +484,5 @@ struct ConvertMask : OpConversionPattern<MaskOp> {
 
 void nagpu::populateMaskPatterns(const TypeConverter &converter,
                                  RewritePatternSet &patterns) {
-  patterns.add<ConvertMask>(converter, patterns.getContext());
+  patterns.add<ConvertMask, ConvertMaskBox>(converter, patterns.getContext());
 }

@@ -148,6 +148,44 @@ SplitOrder WarpgroupGrid::buildOrder(OpBuilder &builder, Location loc,
           together};
 }
 
+/// The share of the column tiles of a warpgroup that an edge cuts on an axis,
+/// where it is far from the ends.
+double WarpgroupGrid::getCutShare(int64_t i) const {
+  ::na::window::Axis window = cta.getWindow().getAxis(i);
+  int64_t length = cta.getTokens().getType().getDimSize(i + 1);
+  int64_t size = length / window.dilation, extent = cta.getRowTile()[i];
+  if (ShapedType::isDynamic(length) || size < 1)
+    return 1;
+  int64_t begin = size / 2 / extent * extent;
+  int64_t end = std::min(begin + extent, size);
+  int64_t own = std::min(begin + rows.getRowTile()[i], end);
+  bool inverse = cta.isInverse();
+  auto span = inverse ? ::na::window::inverseTileSpan(window, size, begin, end)
+                      : ::na::window::tileSpan(window, size, begin, end);
+  auto interior =
+      inverse ? ::na::window::inverseTileInterior(window, size, begin, own)
+              : ::na::window::tileInterior(window, size, begin, own);
+  int64_t step = cta.getColumnTile()[i];
+  int64_t tiles = ::na::window::ceilDiv(span.end - span.begin, step);
+  int64_t first = ::na::window::ceilDiv(interior.begin - span.begin, step);
+  int64_t last = ::na::window::floorDiv(interior.end - span.begin, step);
+  return 1 - double(std::max<int64_t>(0, last - first)) /
+                 double(std::max<int64_t>(1, tiles));
+}
+
+/// Whether tiles that are cut are cut on most axes: one selection an element
+/// for all of them is then less than one for each.
+bool WarpgroupGrid::areMaskedTogether() const {
+  constexpr double perWords = 1.25;
+  double axes = 0, uncut = 1;
+  for (int64_t i : cta.getCutAxes()) {
+    double share = getCutShare(i);
+    axes += share;
+    uncut *= 1 - share;
+  }
+  return axes > perWords * (1 - uncut);
+}
+
 /// The tile that is the `step`-th in `order`.
 IndexValue WarpgroupGrid::buildOrdered(OpBuilder &builder, Location loc,
                                        const SplitOrder &order,
@@ -270,10 +308,19 @@ SmallVector<Value> WarpgroupGrid::buildColumnLoop(
     needed = orAdditional(buildNeeded(builder, loc, warpgroup, tile));
   // Axes are cut together or not at all for all warpgroups: key tiles start at
   // the span of the CTA.
-  for (int64_t i : cta.getCutAxes())
-    tile.masks.push_back({{i},
-                          orAdditional(cta.buildInside(
-                              builder, loc, i, warpgroup.own.axes[i], tile))});
+  SmallVector<int64_t> cutAxes = cta.getCutAxes();
+  Value all;
+  for (int64_t i : cutAxes) {
+    Value inside =
+        cta.buildInside(builder, loc, i, warpgroup.own.axes[i], tile);
+    if (!areMaskedTogether()) {
+      tile.masks.push_back({{i}, orAdditional(inside)});
+      continue;
+    }
+    all = all ? arith::AndIOp::create(builder, loc, all, inside) : inside;
+    if (i == cutAxes.back())
+      tile.masks.push_back({cutAxes, orAdditional(all)});
+  }
 
   scf::IfOp skip;
   if (needed) {

@@ -477,23 +477,42 @@ LogicalResult ReduceOp::verify() {
                                    source.getRows(), "source")));
 }
 
+/// A number a row of `source`.
+static LogicalResult verifyBound(Operation *op, StringRef name,
+                                 FragmentType type, FragmentType source) {
+  return failure(
+      failed(verifyRole(op, name, type, Role::Row)) ||
+      failed(verifyElement(op, name, type.getElementType(),
+                           IntegerType::get(op->getContext(), 32),
+                           "a coordinate")) ||
+      failed(verifyWarps(op, name, type, source.getWarps(), "source")) ||
+      failed(verifySize(op, name, 0, "rows", type.getRows(), source.getRows(),
+                        "source")));
+}
+
+/// What is masked, whose columns run over `box`.
+static LogicalResult verifyMasked(Operation *op, FragmentType source,
+                                  ArrayRef<int64_t> box) {
+  if (failed(verifyRole(op, "source", source, Role::Accumulator)) ||
+      failed(verifyF32(op, "source", source.getElementType())) ||
+      failed(verifyPerAxis(op, "box", box, box.size())))
+    return failure();
+  int64_t columns = 1;
+  for (int64_t extent : box)
+    if (llvm::MulOverflow(columns, extent, columns))
+      return op->emitOpError()
+             << "'box' has more columns than 64 bits can count";
+  return verifySize(op, "source", 1, "columns", source.getColumns(), columns,
+                    "box");
+}
+
 LogicalResult MaskOp::verify() {
   FragmentType source = getSource().getType();
-  if (failed(verifyRole(*this, "source", source, Role::Accumulator)) ||
-      failed(verifyF32(*this, "source", source.getElementType())))
-    return failure();
-  auto verifyBound = [&](StringRef name, FragmentType type) {
-    return failure(
-        failed(verifyRole(*this, name, type, Role::Row)) ||
-        failed(verifyElement(*this, name, type.getElementType(),
-                             IntegerType::get(getContext(), 32),
-                             "a coordinate")) ||
-        failed(verifyWarps(*this, name, type, source.getWarps(), "source")) ||
-        failed(verifySize(*this, name, 0, "rows", type.getRows(),
-                          source.getRows(), "source")));
-  };
-  if (failed(verifyBound("begin", getBegin().getType())) ||
-      (getEnd() && failed(verifyBound("end", getEnd().getType()))))
+  ArrayRef<int64_t> box = getBox();
+  if (failed(verifyMasked(*this, source, box)) ||
+      failed(verifyBound(*this, "begin", getBegin().getType(), source)) ||
+      (getEnd() &&
+       failed(verifyBound(*this, "end", getEnd().getType(), source))))
     return failure();
   if (bool(getEnd()) == getSize().has_value())
     return emitOpError() << "has " << (getEnd() ? "" : "neither ") << "'end' "
@@ -503,19 +522,81 @@ LogicalResult MaskOp::verify() {
   if (size && (*size < 1 || *size > std::numeric_limits<int32_t>::max()))
     return emitOpError() << "'size' is " << *size << ", expected 1 to "
                          << std::numeric_limits<int32_t>::max();
-  ArrayRef<int64_t> box = getBox();
   int64_t axis = getAxis(), rank = box.size();
   if (axis < 0 || axis >= rank)
     return emitOpError() << "'axis' is " << axis << ", expected 0 to "
                          << rank - 1 << " ('box' has " << rank << " entries)";
-  if (failed(verifyPerAxis(*this, "box", box, rank)))
+  return success();
+}
+
+LogicalResult MaskBoxOp::verify() {
+  FragmentType source = getSource().getType();
+  ArrayRef<int64_t> axes = getAxes(), box = getBox();
+  if (failed(verifyMasked(*this, source, box)))
     return failure();
-  int64_t columns = 1;
-  for (int64_t extent : box)
-    if (llvm::MulOverflow(columns, extent, columns))
-      return emitOpError() << "'box' has more columns than 64 bits can count";
-  return verifySize(*this, "source", 1, "columns", source.getColumns(), columns,
-                    "box");
+  int64_t rank = box.size(), last = -1;
+  if (axes.empty() || axes.size() != getBegins().size())
+    return emitOpError() << "'axes' has " << axes.size()
+                         << " entries, expected at least one, and one for each "
+                            "of the "
+                         << getBegins().size() << " 'begins'";
+  for (auto [i, axis] : llvm::enumerate(axes)) {
+    if (axis <= last || axis >= rank)
+      return emitOpError() << "'axes'[" << i << "] is " << axis << ", expected "
+                           << last + 1 << " to " << rank - 1
+                           << " (axes of 'box', in their order)";
+    last = axis;
+    if (failed(verifyBound(*this, "begins",
+                           cast<FragmentType>(getBegins()[i].getType()),
+                           source)) ||
+        failed(verifyBound(*this, "ends",
+                           cast<FragmentType>(getEnds()[i].getType()), source)))
+      return failure();
+  }
+  return success();
+}
+
+ParseResult MaskBoxOp::parse(OpAsmParser &parser, OperationState &result) {
+  OpAsmParser::UnresolvedOperand source;
+  SmallVector<OpAsmParser::UnresolvedOperand> begins, ends;
+  SmallVector<int64_t> axes, box;
+  Type sourceType, boundType;
+  auto parseNumbers = [&](SmallVector<int64_t> &numbers) {
+    return parser.parseCommaSeparatedList(
+        AsmParser::Delimiter::Square,
+        [&] { return parser.parseInteger(numbers.emplace_back()); });
+  };
+  if (parser.parseOperand(source) || parser.parseKeyword("axes") ||
+      parseNumbers(axes) || parser.parseKeyword("of") || parseNumbers(box) ||
+      parser.parseKeyword("from") || parser.parseOperandList(begins) ||
+      parser.parseKeyword("to") || parser.parseOperandList(ends) ||
+      parser.parseOptionalAttrDict(result.attributes) || parser.parseColon() ||
+      parser.parseType(sourceType) || parser.parseComma() ||
+      parser.parseType(boundType))
+    return failure();
+  if (begins.size() != ends.size())
+    return parser.emitError(parser.getNameLoc())
+           << "has " << ends.size() << " ends, expected " << begins.size()
+           << ", one for each begin";
+  Builder &b = parser.getBuilder();
+  result.getOrAddProperties<Properties>().axes = b.getDenseI64ArrayAttr(axes);
+  result.getOrAddProperties<Properties>().box = b.getDenseI64ArrayAttr(box);
+  result.addTypes(sourceType);
+  return failure(
+      parser.resolveOperand(source, sourceType, result.operands) ||
+      parser.resolveOperands(begins, boundType, result.operands) ||
+      parser.resolveOperands(ends, boundType, result.operands));
+}
+
+void MaskBoxOp::print(OpAsmPrinter &p) {
+  p << " " << getSource() << " axes [";
+  llvm::interleaveComma(getAxes(), p);
+  p << "] of [";
+  llvm::interleaveComma(getBox(), p);
+  p << "] from " << getBegins() << " to " << getEnds();
+  p.printOptionalAttrDict((*this)->getAttrs(), {"axes", "box"});
+  p << " : " << getSource().getType() << ", "
+    << getBegins().front().getType();
 }
 
 LogicalResult StoreOp::verify() {

@@ -152,6 +152,18 @@ LogicalResult LayoutAssigner::convertMask(mlir::na::TileMaskOp op) {
   ArrayRef<WindowBounds> bounds = windowRanges[op.getRanges()];
   auto masked = [&]() -> Value {
     Value result = scores;
+    // Most tiles are cut on all of them.
+    if (op.getAxes().size() > 1) {
+      SmallVector<Value> ranges =
+          getRelativeRanges(op.getRanges(), at, op.getAxes());
+      SmallVector<Value> begins, ends;
+      for (size_t i = 0; i < ranges.size(); i += 2) {
+        begins.push_back(ranges[i]);
+        ends.push_back(ranges[i + 1]);
+      }
+      return MaskBoxOp::create(b, type, result, begins, ends, op.getAxes(),
+                               op.getBox());
+    }
     for (int64_t axis : op.getAxes()) {
       auto relative = [&](Value bound) -> Value {
         if (!bound)

@@ -602,6 +602,15 @@ class Block:
         return Fragment(np.where(inside, scores, np.float32(-np.inf)),
                         agent.time)
 
+    def _nagpu_mask_box(self, agent, op, args, env):
+        scores, *bounds = (self.fragment(x) for x in args)
+        axes = op.integers("axes")
+        for axis, begin, end in zip(axes, bounds, bounds[len(axes):]):
+            coordinate = np.indices(op.integers("box"))[axis].reshape(1, -1)
+            inside = (begin <= coordinate) & (coordinate < end)
+            scores = np.where(inside, scores, np.float32(-np.inf))
+        return Fragment(scores, agent.time)
+
     def _nagpu_map(self, agent, op, args, env):
         body = op.regions[0]
         types = [t for t in op.types + op.result_types] + re.findall(

@@ -81,6 +81,8 @@ public:
 
 private:
   bool canLieBeyond() const;
+  double getCutShare(int64_t i) const;
+  bool areMaskedTogether() const;
   SplitOrder buildOrder(OpBuilder &builder, Location loc,
                         const AxisTile &tile) const;
   IndexValue buildOrdered(OpBuilder &builder, Location loc,

@@ -474,6 +474,35 @@ def NAGPU_MaskOp : NAGPU_Op<"mask",
   let hasVerifier = 1;
 }
 
+def NAGPU_MaskBoxOp : NAGPU_Op<"mask_box",
+    [Pure, AllTypesMatch<["source", "result"]>, SameVariadicOperandSize]> {
+  let summary = "Sets the columns outside a box of each row to -inf";
+  let description = [{
+    What `nagpu.mask` does on each of `axes`, in one selection an element: the
+    columns whose coordinates are in `[begin, end)` on all of them keep their
+    value. Bounds are a number a row, one pair for each axis, and may lie outside
+    of `box`. For tiles that are cut on several axes.
+
+    Elements that share their coordinates on all but one axis share a word with a
+    bit for each coordinate on that one; where too many words would be needed,
+    one axis is masked after the other.
+
+    Example: 80 keys, of which rows see an interval on both axes:
+
+    ```mlir
+    %m = nagpu.mask_box %s axes [0, 1] of [10, 8] from %b0, %b1 to %e0, %e1
+      : !nagpu.fragment<64x80xf32, accumulator, 4>, !nagpu.fragment<64xi32, row, 4>
+    ```
+  }];
+  let arguments = (ins NAGPU_FragmentType:$source,
+                       Variadic<NAGPU_FragmentType>:$begins,
+                       Variadic<NAGPU_FragmentType>:$ends,
+                       DenseI64ArrayAttr:$axes, DenseI64ArrayAttr:$box);
+  let results = (outs NAGPU_FragmentType:$result);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
 def NAGPU_StoreOp : NAGPU_Op<"store", [MemoryEffects<[MemWrite]>]> {
   let summary = "Stores a fragment to a box of tokens of one batch and head";
   let description = [{
