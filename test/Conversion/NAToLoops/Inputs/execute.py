@@ -348,7 +348,8 @@ def compile_problems(todo, pipeline, name):
     for command in (
         [na_opt, source, "--pass-pipeline=" + pipeline.replace("\n", ""), "-o", lowered],
         [mlir_translate, "--mlir-to-llvmir", lowered, "-o", llvm],
-        [clang, "-O1", "-march=native", "-Wno-override-module", "-shared", llvm, "-lm",
+        [clang, "-O1", "-march=native", "-Wno-override-module", "-shared", "-fPIC", llvm,
+         os.path.join(os.path.dirname(os.path.abspath(__file__)), "bfloat.c"), "-lm",
          "-o", library],
     ):
         subprocess.run(command, check=True)
