@@ -37,7 +37,8 @@ static llvm::Error addCoverage(const ExplainOptions &options,
                                Explanation &explanation) {
   const Workload &workload = explanation.workload;
   const Schedule *selected = explanation.getSelected();
-  if (!selected)
+  // It is that of a tile of queries.
+  if (!selected || workload.hasKeyRows())
     return llvm::Error::success();
   size_t rank = workload.axes.size();
   if (!options.queryTile.empty() && options.queryTile.size() != rank)
@@ -184,20 +185,22 @@ static void printReasons(const Explanation &explanation,
                          const Schedule &schedule, const Prediction &prediction,
                          llvm::raw_ostream &os) {
   const Workload &workload = explanation.workload;
+  const char *row = workload.hasKeyRows() ? "key" : "query";
+  const char *column = workload.hasKeyRows() ? "query" : "key";
   os << "selected  " << schedule.describe() << " (" << schedule.target << ")\n";
-  os << formatv("tiles     {0:f0} query tiles", prediction.blocks);
+  os << formatv("tiles     {0:f0} {1} tiles", prediction.blocks, row);
   if (prediction.blocksPerMultiprocessor)
     os << formatv(", {0} at a time on a multiprocessor: {1:f2} waves",
                   prediction.blocksPerMultiprocessor, prediction.waves);
-  os << formatv("\n          {0:f1} key tiles loaded by each",
-                prediction.loadedTiles);
+  os << formatv("\n          {0:f1} {1} tiles loaded by each",
+                prediction.loadedTiles, column);
   if (!schedule.warpgroupTile.empty())
     os << formatv(", {0:f1} computed by each warpgroup",
                   prediction.computedTiles);
   os << formatv(": {0:f2} computed pairs for each that is needed\n",
                 prediction.waste);
   for (auto [i, axis] : llvm::enumerate(prediction.axes)) {
-    os << formatv("axis {0}    {1:f1} key tiles, ", i, axis.keyTiles);
+    os << formatv("axis {0}    {1:f1} {2} tiles, ", i, axis.keyTiles, column);
     if (axis.cut)
       os << formatPercent(axis.maskedShare)
          << " of them cut by a window edge and masked\n";
@@ -209,7 +212,7 @@ static void printReasons(const Explanation &explanation,
     os << " " << unit.unit << " " << formatPercent(unit.share)
        << (&unit == &prediction.units.back() ? "\n" : ",");
   os << "bytes     " << formatBytes(prediction.tileTraffic)
-     << " read and written by all query tiles";
+     << " read and written by all " << row << " tiles";
   if (double least = workload.countBytes())
     os << "; operands and results have " << formatBytes(least);
   os << formatv("\nmemory    {0:f1} KiB of {1}",
@@ -257,6 +260,8 @@ std::string schedule::printText(const Explanation &explanation) {
                               ? *predictSchedule(workload, *selected)
                               : explanation.candidates.front().prediction;
   printReasons(explanation, *selected, prediction, os);
+  if (!explanation.coverage)
+    return text;
   os << "\nquery tile " << formatBox(explanation.queryTile) << " of "
      << formatBox(explanation.queryTiles) << "\n"
      << drawText(*explanation.coverage);

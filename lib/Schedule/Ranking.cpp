@@ -27,10 +27,8 @@ constexpr double hostGigahertz = 3;
 /// The problem as the models of GPUs see it: a half has one product.
 GpuProblem getGpuProblem(const Workload &workload) {
   GpuProblem problem = workload;
-  if (workload.operation == "av")
-    problem.headDim = 0;
-  if (workload.operation == "qk")
-    problem.valueDim = 0;
+  if (!workload.fused)
+    (workload.hasScores() ? problem.valueDim : problem.headDim) = 0;
   return problem;
 }
 
@@ -74,8 +72,10 @@ void addUnits(Prediction &prediction, std::vector<UnitShare> units) {
 void addAxes(const Problem &problem, const Schedule &schedule,
              Prediction &prediction) {
   for (size_t i = 0; i < problem.axes.size(); ++i) {
-    AxisCost cost =
-        axisCost(problem, i, schedule.queryTile[i], schedule.keyTile[i]);
+    int64_t rowTile = schedule.queryTile[i], columnTile = schedule.keyTile[i];
+    if (problem.hasKeyRows())
+      std::swap(rowTile, columnTile);
+    AxisCost cost = axisCost(problem, i, rowTile, columnTile);
     double inside = cost.cut ? cost.insideTiles / cost.columnTiles : 1;
     prediction.axes.push_back(
         {cost.cut, 1 - inside, cost.columnTiles, cost.rowTiles});
@@ -84,13 +84,14 @@ void addAxes(const Problem &problem, const Schedule &schedule,
 
 void addTraffic(const Workload &workload, const Schedule &schedule,
                 Prediction &prediction) {
-  double queries =
-      getVolume(schedule.queryTile) * double(schedule.headsPerTile);
-  double keys = getVolume(schedule.keyTile);
+  double rows = getVolume(schedule.queryTile) * double(schedule.headsPerTile);
+  double columns = getVolume(schedule.keyTile);
+  if (workload.hasKeyRows())
+    std::swap(rows, columns);
   double channels = double(workload.headDim + workload.valueDim);
   prediction.tileTraffic = prediction.blocks * channels *
                            double(workload.operandBytes) *
-                           (queries + prediction.loadedTiles * keys);
+                           (rows + prediction.loadedTiles * columns);
 }
 
 Prediction predictCpuSchedule(const Workload &workload,
@@ -508,7 +509,7 @@ double Workload::countFlop() const {
   }
   pairs += tokens * double(additionalKeys);
   double channels = operation == "attention" ? double(headDim + valueDim)
-                    : operation == "qk"      ? double(headDim)
+                    : hasScores()            ? double(headDim)
                                              : double(valueDim);
   double all = batchHeads == dynamicLength ? 1 : double(batchHeads);
   return 2 * pairs * channels * all;
