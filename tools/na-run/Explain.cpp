@@ -61,7 +61,11 @@ explainAll(const Options &options, MLIRContext &context) {
     PassManager manager(&context);
     NADecomposeAttentionOptions decompose;
     decompose.narrowWeights = options.cuda;
+    NADecomposeAttentionGradOptions gradients;
+    gradients.unfused = true;
+    manager.addPass(createNADecomposeAttentionGrad(gradients));
     manager.addPass(createNADecomposeAttention(decompose));
+    manager.addPass(createNADecomposeProductGrad());
     if (failed(manager.run(*program->module)))
       return llvm::createStringError(errors.take("invalid program"));
   }
@@ -89,7 +93,7 @@ explainAll(const Options &options, MLIRContext &context) {
   llvm::Error failure = llvm::Error::success();
   program->module->walk([&](Operation *op) {
     std::optional<schedule::Workload> workload = getWorkload(op);
-    // Of a gradient there is no ranking, and no drawing of its tiles.
+    // Of gradients of attention there is no ranking, and no drawing of tiles.
     if (!workload || workload->isGradient())
       return WalkResult::advance();
     if (workload->axes.size() != ranking.fixed.queryTile.size() &&
