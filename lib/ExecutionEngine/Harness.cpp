@@ -60,8 +60,9 @@ MemRefType getCarrier(Type type) {
 bool makesGradients(Operation *op) {
   return isa_and_nonnull<AttentionGradOp, AttentionDQOp, AttentionDKVOp,
                          AttentionDQKVOp, AttentionDBiasOp,
-                         AttentionDAdditionalOp, QKGradOp, AVGradOp,
-                         MergeGradOp>(op);
+                         AttentionDAdditionalOp, QKGradOp, AVGradOp, QKDQOp,
+                         QKDKOp, QKDBiasOp, AVDWeightsOp, AVDVOp, MergeGradOp>(
+      op);
 }
 
 /// Whether `value` is only written, as a destination of na operations, and

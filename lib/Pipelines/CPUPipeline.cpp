@@ -92,6 +92,7 @@ void mlir::na::buildCPULoopsPipeline(OpPassManager &pm,
   if (options.mode == LoweringMode::Unfused)
     pm.addPass(createNADecomposeAttention());
   if (options.mode != LoweringMode::Naive) {
+    pm.addPass(createNADecomposeProductGrad());
     NASelectScheduleOptions schedule;
     schedule.target = options.scheduleTarget;
     schedule.queryTile.assign(options.queryTile.begin(),

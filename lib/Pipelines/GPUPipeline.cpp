@@ -108,6 +108,7 @@ void mlir::na::buildGPUKernelsPipeline(OpPassManager &pm,
     pm.addPass(createNADecomposeAttention(decompose));
   }
   if (options.mode != LoweringMode::Naive) {
+    pm.addPass(createNADecomposeProductGrad());
     NASelectScheduleOptions schedule;
     schedule.target = options.chip;
     schedule.queryTile.assign(options.queryTile.begin(),

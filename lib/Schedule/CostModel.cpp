@@ -51,7 +51,7 @@ Channels getChannels(const Problem &problem) {
     return {head + value, 2 * head + value, head, head + value, 2};
   case Gradient::KeysAndValues:
     return {head + value, 2 * (head + value), head + value, head + value, 2};
-  case Gradient::None:
+  default:
     break;
   }
   return {head + value, head + value, value, head, 1};

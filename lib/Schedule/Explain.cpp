@@ -192,8 +192,8 @@ static void printReasons(const Explanation &explanation,
                          const Schedule &schedule, const Prediction &prediction,
                          llvm::raw_ostream &os) {
   const Workload &workload = explanation.workload;
-  os << "selected  " << schedule.describe() << " (" << schedule.target << ")\n";
   const char *row = getRowName(workload), *column = getColumnName(workload);
+  os << "selected  " << schedule.describe() << " (" << schedule.target << ")\n";
   os << formatv("tiles     {0:f0} {1} tiles", prediction.blocks, row);
   if (prediction.blocksPerMultiprocessor)
     os << formatv(", {0} at a time on a multiprocessor: {1:f2} waves",
@@ -267,8 +267,8 @@ std::string schedule::printText(const Explanation &explanation) {
                               : explanation.candidates.front().prediction;
   printReasons(explanation, *selected, prediction, os);
   os << "\n"
-     << getRowName(workload) << " tile " << formatBox(explanation.rowTile)
-     << " of " << formatBox(explanation.rowTiles) << "\n"
+     << getRowName(workload) << " tile " << formatBox(explanation.rowTile) << " of "
+     << formatBox(explanation.rowTiles) << "\n"
      << drawText(*explanation.coverage);
   return text;
 }

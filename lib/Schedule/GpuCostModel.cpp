@@ -35,11 +35,16 @@ constexpr std::array<GpuChip, 5> chips = {{
     {"sm_90", 132, 227 << 10, 228 << 10, 1280, 128, 28, 1.65, true},
 }};
 
-/// What all axes contribute together.
+/// What all axes contribute together. Rows are queries and columns keys, or the
+/// reverse for gradients of keys and values.
 struct GridCost {
-  double queryTiles = 1, keyTiles = 1, insideTiles = 1;
+  explicit GridCost(const Problem &problem)
+      : hasKeyRows(problem.hasKeyRows()) {}
+
+  bool hasKeyRows;
+  double rowTiles = 1, columnTiles = 1, insideTiles = 1;
   int64_t cutAxes = 0;
-  int64_t queries = 1, keys = 1;
+  int64_t rows = 1, columns = 1;
   /// Most keys of a tile that one query sees, and how many of these follow each
   /// other in its slots.
   int64_t slots = 1, run = 1;
@@ -50,23 +55,33 @@ struct GridCost {
   /// first axis is what is left of the others.
   bool divides = false;
 
-  GridCost with(const AxisCost &axis, int64_t queryTile, int64_t keyTile,
+  /// Queries of a pair of tiles, which have slots, and keys.
+  int64_t queries() const { return hasKeyRows ? columns : rows; }
+  int64_t keys() const { return hasKeyRows ? rows : columns; }
+  /// Slots that a query has in a pair of tiles, on average.
+  double meanSlots() const {
+    // Window edges leave less than a tile can have.
+    double pairs = window * double(rows) / columnTiles;
+    return std::min(double(slots), pairs / double(queries()));
+  }
+
+  GridCost with(const AxisCost &axis, int64_t rowTile, int64_t columnTile,
                 int64_t window) const {
     GridCost all = *this;
-    all.queryTiles *= axis.rowTiles;
-    all.keyTiles *= axis.columnTiles;
+    all.rowTiles *= axis.rowTiles;
+    all.columnTiles *= axis.columnTiles;
     all.insideTiles *= axis.cut ? axis.insideTiles : axis.columnTiles;
     all.cutAxes += axis.cut;
     if (all.axes++ > 0)
-      all.divides |= (keyTile & (keyTile - 1)) != 0;
-    all.queries *= queryTile;
-    all.keys *= keyTile;
-    int64_t seen = std::min(keyTile, window);
+      all.divides |= (columnTile & (columnTile - 1)) != 0;
+    all.rows *= rowTile;
+    all.columns *= columnTile;
+    int64_t seen = std::min(hasKeyRows ? rowTile : columnTile, window);
     all.slots *= seen;
     all.window *= double(window);
     // One key tile has the whole window on the axis: the next keys of the axis
     // further out follow.
-    all.run = axis.columnTiles <= 1 ? run * seen : seen;
+    all.run = axis.columnTiles <= 1 && !hasKeyRows ? run * seen : seen;
     return all;
   }
 };
@@ -95,7 +110,7 @@ int64_t countRegisters(const GpuProblem &problem, const GridCost &grid,
   int64_t others = resident ? queries + 58 : 68;
   int64_t perCutAxis = resident ? 7 : 4;
   // The scores' registers are reused for the weights in the type of values.
-  int64_t scores = rows * grid.keys / 32;
+  int64_t scores = rows * grid.columns / 32;
   if (!problem.fused) {
     // Weights are in shared memory; on their way to it they are in registers,
     // and places of slots are.
@@ -115,23 +130,26 @@ std::optional<Resources> getResources(const GpuProblem &problem,
   constexpr int64_t maxRegisters = 255, maxSpilled = 4;
   constexpr int64_t registersPerMultiprocessor = 64 << 10;
   constexpr int64_t reservedBytes = 1 << 10; // by the driver, per block
-  if (shape.warps < 1 || grid.queries % shape.warps != 0)
+  if (shape.warps < 1 || grid.rows % shape.warps != 0)
     return std::nullopt;
-  int64_t rows = grid.queries / shape.warps;
-  if ((rows != 16 && rows != 32) || grid.keys % fragment != 0 ||
-      grid.keys > maxKeys || shape.warps * 32 > maxThreads)
+  int64_t rows = grid.rows / shape.warps;
+  if ((rows != 16 && rows != 32) || grid.columns % fragment != 0 ||
+      grid.columns > maxKeys || shape.warps * 32 > maxThreads)
+    return std::nullopt;
+  // Each warp gathers the weights of queries of its own.
+  if (grid.hasKeyRows && grid.columns % (fragment * shape.warps) != 0)
     return std::nullopt;
   int64_t channels = alignUp(problem.headDim, fragment);
   int64_t values = alignUp(shape.valueTile, fragment);
   Resources result;
-  result.sharedBytes =
-      problem.operandBytes * (grid.queries * channels +
-                              shape.stages * grid.keys * (channels + values));
+  result.sharedBytes = problem.operandBytes *
+                       (grid.rows * channels +
+                        shape.stages * grid.columns * (channels + values));
   // What stands between slots and fragments, see nagpu.scatter.
   if (!problem.fused)
     result.sharedBytes +=
-        (grid.queries + 1) *
-        (grid.keys * (problem.headDim > 0 ? 4 : problem.operandBytes) + 48);
+        (grid.queries() + 1) *
+        (grid.keys() * (problem.headDim > 0 ? 4 : problem.operandBytes) + 48);
   int64_t wanted = countRegisters(problem, grid, rows, values);
   result.registers = std::min(wanted, maxRegisters);
   result.spilled = wanted - result.registers;
@@ -167,7 +185,7 @@ struct Work {
 /// Operations that move the scores of a key tile to their slots, or weights
 /// from there.
 double slotOperations(const GpuProblem &problem, const GridCost &grid) {
-  double queries = double(grid.queries), axes = double(grid.axes);
+  double queries = double(grid.queries()), axes = double(grid.axes);
   bool scatters = problem.headDim > 0;
   // Of a warp: what is read of a row, and per 32 slots a comparison an axis,
   // two addresses, a load and a store; of weights also where to put what does
@@ -179,19 +197,19 @@ double slotOperations(const GpuProblem &problem, const GridCost &grid) {
   // Scaling and half a store; or zeros, 16 bytes at a time.
   double perEntry = scatters ? 1.5 : double(problem.operandBytes) / 16;
   return queries * (32 * (perRow + groups * perGroup) + 4 * perRows +
-                    perEntry * double(grid.keys));
+                    perEntry * double(grid.keys()));
 }
 
 /// Bytes that these move: whole sectors, of which runs of slots end in two that
 /// others share.
 double slotBytes(const GpuProblem &problem, const GridCost &grid) {
   constexpr double sector = 32;
-  double bytes = problem.headDim > 0 ? 4 : double(problem.operandBytes);
+  double bytes = problem.slotBytes     ? double(problem.slotBytes)
+                 : problem.headDim > 0 ? 4
+                                       : double(problem.operandBytes);
   double run = double(grid.run);
   double sectors = 1 + (run - 1) * bytes / sector;
-  // Window edges leave less than a tile can have.
-  double slots = std::min(double(grid.slots), grid.window / grid.keyTiles);
-  return double(grid.queries) * slots / run * sectors * sector;
+  return double(grid.queries()) * grid.meanSlots() / run * sectors * sector;
 }
 
 /// Cycles in which the operands of products on FMA units are read: a thread of
@@ -200,8 +218,8 @@ double fmaLoads(const GridCost &grid, const BlockShape &shape, double head,
                 double values) {
   // Of 16 bytes, and of 8, a lane; most lanes read what others read.
   constexpr double perVector = 2.5, perPair = 1.5;
-  double warps = double(shape.warps), keys = double(grid.keys);
-  double rows = double(grid.queries) / warps / 8;
+  double warps = double(shape.warps), keys = double(grid.columns);
+  double rows = double(grid.rows) / warps / 8;
   double scores = head / 4 * (rows + keys / 4) * perVector;
   double sums =
       values == 0 ? 0 : keys / 4 * (rows * perVector + values / 2 * perPair);
@@ -227,7 +245,7 @@ Work keyTileWork(const GpuProblem &problem, const GpuChip &chip,
   double productRate =
       problem.operandBytes == 2 ? chip.tensorRate : chip.vectorRate;
 
-  double queries = double(grid.queries), keys = double(grid.keys);
+  double queries = double(grid.rows), keys = double(grid.columns);
   double values = double(alignUp(shape.valueTile, fragment));
   double head = double(alignUp(problem.headDim, fragment));
   double tileBytes = double(problem.operandBytes) * keys * (head + values);
@@ -264,12 +282,13 @@ GpuCost combine(const GpuProblem &problem, const GpuChip &chip,
   constexpr double perBlock = 2500;   // start, query tile, windows, output
   constexpr double perWarp = 1500;    // instructions of these
   GpuCost cost;
+  cost.hasKeyRows = grid.hasKeyRows;
   double additional =
-      double(window::ceilDiv(problem.additionalKeys, grid.keys));
-  cost.keyTiles = grid.keyTiles + additional;
-  cost.maskedShare = grid.cutAxes == 0
-                         ? 0
-                         : (grid.keyTiles - grid.insideTiles) / cost.keyTiles;
+      double(window::ceilDiv(problem.additionalKeys, grid.columns));
+  cost.keyTiles = grid.columnTiles + additional;
+  cost.maskedShare =
+      grid.cutAxes == 0 ? 0
+                        : (grid.columnTiles - grid.insideTiles) / cost.keyTiles;
   cost.sharedBytes = resources.sharedBytes;
   cost.registers = resources.registers;
   cost.spilled = resources.spilled;
@@ -280,7 +299,7 @@ GpuCost combine(const GpuProblem &problem, const GpuChip &chip,
   double batchHeads = problem.batchHeads == dynamicLength
                           ? double(8 * chip.multiprocessors)
                           : double(problem.batchHeads);
-  cost.blocks = batchHeads * double(chunks) * grid.queryTiles;
+  cost.blocks = batchHeads * double(chunks) * grid.rowTiles;
   double perMultiprocessor =
       std::ceil(cost.blocks / double(chip.multiprocessors));
   cost.blocksPerMultiprocessor = int64_t(
@@ -308,9 +327,9 @@ GpuCost combine(const GpuProblem &problem, const GpuChip &chip,
   if (!problem.fused && resources.blocks == 1)
     perKeyTile *= ofOneBlock;
   double head = double(problem.headDim + shape.valueTile);
-  double edges = double(grid.queries) * head * double(problem.operandBytes) /
-                     chip.cacheRate +
-                 perWarp * 32 * warps / chip.vectorRate;
+  double edges =
+      double(grid.rows) * head * double(problem.operandBytes) / chip.cacheRate +
+      perWarp * 32 * warps / chip.vectorRate;
   edges = elapsed(edges, edges, perBlock);
   cost.limit = work.limit();
   cost.cycles = perMultiprocessor * (cost.keyTiles * perKeyTile + edges);
@@ -352,12 +371,14 @@ std::vector<AxisChoice> axisChoices(const GpuProblem &problem, size_t i,
   int64_t size = modelSize(problem, i);
   // The last axis takes what small axes leave of a tile.
   bool last = i + 1 == problem.axes.size();
-  std::vector<int64_t> queryTiles =
-      !fixed.queryTile.empty()
-          ? std::vector{fixed.queryTile[i]}
+  const std::vector<int64_t> &fixedRows = fixed.getRowTile(problem);
+  std::vector<int64_t> rowTiles =
+      !fixedRows.empty()
+          ? std::vector{fixedRows[i]}
           : rowExtents(last ? std::max(size, queryCounts.back()) : size,
                        queryCounts.back());
-  return axisChoices(problem, i, queryTiles, fixed.keyTile, keyExtents);
+  return axisChoices(problem, i, rowTiles, fixed.getColumnTile(problem),
+                     keyExtents);
 }
 
 /// Walks through all combinations of the axes' choices.
@@ -376,8 +397,8 @@ public:
   std::vector<GpuTiling> run() {
     // Small tiles are for problems of few tokens, and for those that fit none
     // else.
-    GridCost none;
-    none.queries = fixed.headsPerTile;
+    GridCost none(problem);
+    none.rows = fixed.headsPerTile;
     int64_t tokens = fixed.headsPerTile;
     for (size_t i = 0; i < problem.axes.size(); ++i)
       tokens *= std::min(modelSize(problem, i), queryCounts.back());
@@ -395,10 +416,10 @@ private:
     if (axis == choices.size())
       return visitShapes(grid);
     for (const AxisChoice &choice : choices[axis]) {
-      if (choice.columnTile > maxKeys / grid.keys)
+      if (choice.columnTile > maxKeys / grid.columns)
         continue;
-      if (fixed.queryTile.empty() &&
-          choice.rowTile > queryCounts.back() / grid.queries)
+      if (fixed.getRowTile(problem).empty() &&
+          choice.rowTile > queryCounts.back() / grid.rows)
         continue;
       current[axis] = &choice;
       visit(axis + 1, grid.with(choice.cost, choice.rowTile, choice.columnTile,
@@ -407,18 +428,17 @@ private:
   }
 
   void visitShapes(const GridCost &grid) {
-    if (grid.keys % fragment != 0 || grid.queries % fragment != 0 ||
-        (fixed.queryTile.empty() && grid.queries < leastQueries))
+    if (grid.columns % fragment != 0 || grid.rows % fragment != 0 ||
+        (fixed.getRowTile(problem).empty() && grid.rows < leastQueries))
       return;
     for (int64_t rows : {32, 16}) {
-      if (fixed.warps ? grid.queries != rows * fixed.warps
-                      : grid.queries % rows != 0)
+      if (fixed.warps ? grid.rows != rows * fixed.warps : grid.rows % rows != 0)
         continue;
       for (int64_t stages : {2, 1, 3}) {
         if (fixed.stages && fixed.stages != stages)
           continue;
         for (int64_t valueTile : values)
-          visit(grid, {grid.queries / rows, stages, valueTile});
+          visit(grid, {grid.rows / rows, stages, valueTile});
       }
     }
   }
@@ -476,13 +496,13 @@ std::string GpuCost::describe() const {
   char text[320];
   std::snprintf(
       text, sizeof(text),
-      "predicted %.3g cycles, waste %.2f, %.3g key tiles per query tile "
-      "(%.0f%% "
-      "masked), %.0f thread blocks (%d per multiprocessor), %.1f KiB of shared "
+      "predicted %.3g cycles, waste %.2f, %.3g %s (%.0f%% masked), %.0f thread "
+      "blocks (%d per multiprocessor), %.1f KiB of shared "
       "memory, %d registers (%d spilled), limited by %s",
-      cycles, waste, keyTiles, 100 * maskedShare, blocks,
-      int(blocksPerMultiprocessor), double(sharedBytes) / 1024, int(registers),
-      int(spilled), limit);
+      cycles, waste, keyTiles,
+      hasKeyRows ? "query tiles per key tile" : "key tiles per query tile",
+      100 * maskedShare, blocks, int(blocksPerMultiprocessor),
+      double(sharedBytes) / 1024, int(registers), int(spilled), limit);
   return text;
 }
 
@@ -509,13 +529,14 @@ std::optional<GpuCost> schedule::predictGpu(const GpuProblem &whole,
   if (!canShareTile(whole, tiling.headsPerTile))
     return std::nullopt;
   GpuProblem problem = withHeadsPerTile(whole, tiling.headsPerTile);
-  GridCost grid;
-  grid.queries = tiling.headsPerTile;
+  GridCost grid(problem);
+  grid.rows = tiling.headsPerTile;
   double needed = double(tiling.headsPerTile), queries = needed;
   for (size_t i = 0; i < problem.axes.size(); ++i) {
-    int64_t queryTile = tiling.queryTile[i], keyTile = tiling.keyTile[i];
-    grid = grid.with(axisCost(problem, i, queryTile, keyTile), queryTile,
-                     keyTile, problem.axes[i].window);
+    int64_t rowTile = tiling.getRowTile(problem)[i];
+    int64_t columnTile = tiling.getColumnTile(problem)[i];
+    grid = grid.with(axisCost(problem, i, rowTile, columnTile), rowTile,
+                     columnTile, problem.axes[i].window);
     needed *= pairCount(problem, i);
     queries *= modelTokens(problem, i);
   }
@@ -525,8 +546,8 @@ std::optional<GpuCost> schedule::predictGpu(const GpuProblem &whole,
   if (!resources)
     return std::nullopt;
   GpuCost cost = combine(problem, chip, grid, shape, *resources);
-  cost.waste = grid.queryTiles * double(grid.queries) * cost.keyTiles *
-               double(grid.keys) / needed;
+  cost.waste = grid.rowTiles * double(grid.rows) * cost.keyTiles *
+               double(grid.columns) / needed;
   return cost;
 }
 

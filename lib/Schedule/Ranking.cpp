@@ -27,10 +27,8 @@ constexpr double hostGigahertz = 3;
 /// The problem as the models of GPUs see it: a half has one product.
 GpuProblem getGpuProblem(const Workload &workload) {
   GpuProblem problem = workload;
-  if (workload.operation == "av")
-    problem.headDim = 0;
-  if (workload.operation == "qk")
-    problem.valueDim = 0;
+  if (!workload.fused)
+    (workload.hasScores() ? problem.valueDim : problem.headDim) = 0;
   return problem;
 }
 
@@ -520,16 +518,14 @@ double Workload::countFlop() const {
   pairs += tokens * double(additionalKeys);
   // Of the products of a pair.
   double channels = double(headDim + valueDim);
-  if (operation == "qk")
-    channels = double(headDim);
-  else if (operation == "av")
-    channels = double(valueDim);
-  else if (gradient == Gradient::Queries)
+  if (gradient == Gradient::Queries)
     channels += double(headDim);
   else if (gradient == Gradient::KeysAndValues)
     channels *= 2;
   else if (gradient == Gradient::All)
     channels = 2 * channels + double(headDim);
+  else if (operation != "attention")
+    channels = double(hasScores() ? headDim : valueDim);
   double all = batchHeads == dynamicLength ? 1 : double(batchHeads);
   return 2 * pairs * channels * all;
 }

@@ -16,6 +16,7 @@
 // ALL-NEXT:      {{^ *}}canonicalize{{(\{.*)?,?$}}
 // ALL-NEXT:      {{^ *}}na-decompose-attention-grad{{(\{.*)?,?$}}
 // UNFUSED-NEXT:  {{^ *}}na-decompose-attention{{(\{.*)?,?$}}
+// TILED-NEXT:    {{^ *}}na-decompose-product-grad{{(\{.*)?,?$}}
 // TILED-NEXT:    {{^ *}}na-select-schedule{explain=false heads-per-tile=0 key-tile={3} query-tile={2} target=cpu tuning-file= warpgroup-tile={1}}{{,?$}}
 // ALL-NEXT:      {{^ *}}linalg-decompose-aggregates{{(\{.*)?,?$}}
 // ALL-NEXT:      {{^ *}}func.func({{,?$}}

@@ -47,6 +47,7 @@
 // ALL-NEXT:      {{^ *}}na-decompose-attention-grad{{(\{.*)?,?$}}
 // NAIVE-NEXT:    {{^ *}}na-decompose-attention{narrow-weights=false weights-limit=40000000000}{{,?$}}
 // UNFUSED-NEXT:  {{^ *}}na-decompose-attention{narrow-weights=true weights-limit=-1}{{,?$}}
+// TILED-NEXT:    {{^ *}}na-decompose-product-grad{{(\{.*)?,?$}}
 // TILED-NEXT:    {{^ *}}na-select-schedule{explain=false heads-per-tile=0 key-tile={3} query-tile={2} target=sm_80 tuning-file= warpgroup-tile={1}}{{,?$}}
 // ALL-NEXT:      {{^ *}}linalg-decompose-aggregates{{(\{.*)?,?$}}
 // ALL-NEXT:      {{^ *}}func.func({{,?$}}

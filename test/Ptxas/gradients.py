@@ -3,6 +3,12 @@
 """The program of a gradient, from the flags that na-run takes for attention."""
 
 import argparse
+import math
+
+
+# Gradients of na.qk and na.av: inputs and output.
+PRODUCTS = {"qk_dq": ("k", "s", "q"), "qk_dk": ("q", "s", "k"),
+            "av_dweights": ("v", "do", "s"), "av_dv": ("s", "do", "v")}
 
 
 def numbers(text):
@@ -23,7 +29,8 @@ def parse(flags):
 
 
 def program(name, flags, dtype, schedule=""):
-    """A function of one na.attention_dq, _dkv or _dqkv on memrefs.
+    """A function of one na.attention_dq, _dkv or _dqkv, or of one of the
+    gradients of na.qk and na.av, on memrefs.
 
     `schedule` holds the fields of an attribute #na.schedule, if there is one.
     """
@@ -41,16 +48,21 @@ def program(name, flags, dtype, schedule=""):
              "do": memref(*tokens, problem.heads, values),
              "lse": memref(*tokens, problem.heads, kind="f32"),
              "delta": memref(*tokens, problem.heads, kind="f32")}
-    if problem.bias:
+    if name in PRODUCTS:
+        types["s"] = memref(*tokens, problem.heads, math.prod(problem.window),
+                            kind="f32")
+        types = {key: types[key] for key in PRODUCTS[name]}
+    elif problem.bias:
         types["bias"] = memref(problem.heads,
                                *(2 * size - 1 for size in problem.window))
     if problem.extra_kv and name == "dq":
         extra = [problem.batch, problem.extra_kv, key_heads]
         types["ek"] = memref(*extra, problem.head_dim)
         types["ev"] = memref(*extra, values)
-    outputs = {"dq": ["dq"], "dkv": ["dk", "dv"],
-               "dqkv": ["dq", "dk", "dv"]}[name]
-    types.update({output: types[output[1:]] for output in outputs})
+    if name not in PRODUCTS:
+        outputs = {"dq": ["dq"], "dkv": ["dk", "dv"],
+                   "dqkv": ["dq", "dk", "dv"]}[name]
+        types.update({output: types[output[1:]] for output in outputs})
 
     def group(names):
         return (", ".join(f"%{name}" for name in names) + " : "
@@ -68,6 +80,14 @@ def program(name, flags, dtype, schedule=""):
             window.append(f"{key} = {str(value).lower()}")
     attributes = f"{{schedule = #na.schedule<{schedule}>}}" if schedule else ""
     arguments = ", ".join(f"%{key}: {kind}" for key, kind in types.items())
+    if name in PRODUCTS:
+        *inputs, output = PRODUCTS[name]
+        return f"""func.func @main({arguments}) {{
+  na.{name} ins({group(inputs)}) outs({group([output])})
+    window(<{', '.join(window)}>) {attributes}
+  return
+}}
+"""
     return f"""func.func @main({arguments}) {{
   na.attention_{name} ins({group(['q', 'k', 'v', 'do'])})
     stats({group(['lse', 'delta'])}){optional} outs({group(outputs)})

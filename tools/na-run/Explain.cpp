@@ -67,6 +67,7 @@ explainAll(const Options &options, MLIRContext &context) {
     NADecomposeAttentionOptions decompose;
     decompose.narrowWeights = options.cuda;
     manager.addPass(createNADecomposeAttention(decompose));
+    manager.addPass(createNADecomposeProductGrad());
   }
   if (failed(manager.run(*program->module)))
     return llvm::createStringError(errors.take("invalid program"));

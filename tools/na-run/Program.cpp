@@ -356,6 +356,12 @@ static llvm::Error attachSchedule(const Options &options, ModuleOp module) {
     attach(dyn_cast<AttentionDQKVOp>(op));
     attach(dyn_cast<QKOp>(op));
     attach(dyn_cast<AVOp>(op));
+    attach(dyn_cast<QKGradOp>(op));
+    attach(dyn_cast<AVGradOp>(op));
+    attach(dyn_cast<QKDQOp>(op));
+    attach(dyn_cast<QKDKOp>(op));
+    attach(dyn_cast<AVDWeightsOp>(op));
+    attach(dyn_cast<AVDVOp>(op));
   });
   if (!found)
     return llvm::createStringError(

@@ -199,6 +199,40 @@ TEST(Ranking, BiasKeepsTheKindOfKernel) {
   }
 }
 
+TEST(Ranking, SumsOfKeysAreOfTilesOfKeys) {
+  for (const char *operation : {"qk_dk", "av_dv"}) {
+    Workload workload = makeWorkload({{9}, {15}}, {48, 64}, 8);
+    workload.gradient = Gradient::KeySums;
+    workload.operation = operation;
+    workload.fused = false;
+    workload.slotBytes = 4;
+    EXPECT_FALSE(workload.isGradient());
+    EXPECT_FALSE(workload.hasScores());
+    auto ranked = rankSchedules(workload, makeOptions("sm_80", 8));
+    ASSERT_GT(ranked.size(), 1u);
+    for (const Candidate &candidate : ranked) {
+      const Schedule &schedule = candidate.schedule;
+      int64_t keys = schedule.keyTile[0] * schedule.keyTile[1];
+      int64_t queries = schedule.queryTile[0] * schedule.queryTile[1];
+      EXPECT_TRUE(keys == 16 * schedule.warps || keys == 32 * schedule.warps)
+          << schedule.describe();
+      EXPECT_EQ(queries % (16 * schedule.warps), 0) << schedule.describe();
+      EXPECT_GE(candidate.prediction.waste, 1);
+      EXPECT_NE(candidate.prediction.text.find("query tiles per key tile"),
+                std::string::npos);
+    }
+    // Warps without queries of their own have nothing to gather.
+    Schedule schedule = ranked.front().schedule;
+    schedule.queryTile = {1, 16};
+    schedule.keyTile = {8, 8};
+    schedule.warps = 4;
+    EXPECT_FALSE(predictSchedule(workload, schedule));
+    schedule.queryTile = {4, 16};
+    EXPECT_TRUE(predictSchedule(workload, schedule));
+    EXPECT_FALSE(rankSchedules(workload, makeOptions("cpu", 2)).empty());
+  }
+}
+
 TEST(Ranking, GradientsAreRankedByTheirSearch) {
   for (Gradient gradient : {Gradient::Queries, Gradient::KeysAndValues}) {
     Workload workload = makeWorkload({{9}, {15}}, {48, 64}, 8);

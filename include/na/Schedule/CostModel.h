@@ -16,9 +16,10 @@
 
 namespace na::schedule {
 
-/// The operation that is tiled: attention, a part of its gradient, or all of it
-/// (in the program for keys and values).
-enum class Gradient { None, Queries, KeysAndValues, All };
+/// The operation that is tiled: attention or a product of it, a part of its
+/// gradient, or all of it (in the program for keys and values); or the gradient
+/// of keys or of values as one product of weights in memory.
+enum class Gradient { None, Queries, KeysAndValues, All, KeySums };
 
 /// What the model needs to know of a problem. Lengths that are not known at
 /// compile time are given as `dynamicLength`.
@@ -33,7 +34,8 @@ struct Problem {
   /// Whether what a tile accumulates for is keys, with a loop over queries,
   /// and not the other way around.
   bool hasKeyRows() const {
-    return gradient == Gradient::KeysAndValues || gradient == Gradient::All;
+    return gradient == Gradient::KeysAndValues || gradient == Gradient::All ||
+           gradient == Gradient::KeySums;
   }
 };
 

@@ -61,6 +61,9 @@ struct GpuProblem : Problem {
   /// weights go through memory and one of the products is not there (its
   /// channels are 0).
   bool fused = true;
+  /// Bytes of a score or weight in memory; 0 if scores have 4 and weights as
+  /// many as operands.
+  int64_t slotBytes = 0;
 };
 
 /// Where a query tile has several heads, it has a row for each of them and
@@ -81,8 +84,10 @@ struct GpuCost {
   double cycles = 0;
   /// Query/key pairs that are computed, over those that are needed.
   double waste = 0;
-  /// Key tiles per query tile on average, and the share that masks can touch.
+  /// Key tiles per query tile on average, or the reverse where rows are keys,
+  /// and the share that masks can touch.
   double keyTiles = 0, maskedShare = 0;
+  bool hasKeyRows = false;
   /// Thread blocks in all, and how many a multiprocessor holds.
   double blocks = 0;
   int64_t blocksPerMultiprocessor = 0;

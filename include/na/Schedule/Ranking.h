@@ -26,8 +26,9 @@ namespace na::schedule {
 /// An operation, as far as schedules depend on it. `headDim` and `valueDim` are
 /// never 0 here.
 struct Workload : GpuProblem {
-  /// "attention", one of its halves: "qk", "av", or one of its gradients:
-  /// "attention_dq", "attention_dkv".
+  /// "attention", one of its halves: "qk", "av", one of their gradients:
+  /// "qk_dq", "qk_dk", "av_dweights", "av_dv", or one of the gradients of
+  /// attention: "attention_dq", "attention_dkv".
   std::string operation = "attention";
   /// Sizes; `dynamicLength` if unknown.
   int64_t batch = 1, heads = 1, kvHeads = 1;
@@ -38,7 +39,15 @@ struct Workload : GpuProblem {
   /// Whether the TMA can read boxes of the operands.
   bool hasBoxes = true;
 
-  bool isGradient() const { return gradient != Gradient::None; }
+  /// Whether it is a gradient of attention, with a softmax between products.
+  bool isGradient() const {
+    return gradient != Gradient::None && gradient != Gradient::KeySums;
+  }
+
+  /// Whether it is one product that makes scores, and no sum.
+  bool hasScores() const {
+    return operation == "qk" || operation == "av_dweights";
+  }
 
   /// What identifies the workload in a tuning file, on one line:
   /// "attention 56x56 window 7x7 stride 1x1 ... bf16".

@@ -50,7 +50,9 @@ struct ConvertLdMatrix : OpConversionPattern<LdMatrixOp> {
     ThreadBuilder b(op, rewriter, type.getWarps());
     SmallVector<Value> registers(type.getNumRegisters());
     bool wide = getElementBytes(type.getElementType()) == 4;
-    if (type.getRole() == Role::Lhs)
+    if (type.getRole() == Role::Lhs && op.getTransposed())
+      loadTransposedLhs(b, op, adaptor.getSource(), type, registers);
+    else if (type.getRole() == Role::Lhs)
       loadLhs(b, op, adaptor.getSource(), type, registers);
     else if (wide && (!op.getTransposed() || op.getPermuted()))
       loadScalars(b, op, adaptor.getSource(), type, registers);
@@ -105,6 +107,40 @@ private:
              loadMatrices(b, pairs.at(16 * i, getFirstChunk(op) + 2 * k), 4,
                           /*transposed=*/false))
           registers[index++] = value;
+  }
+
+  static void loadTransposedLhs(ThreadBuilder &b, LdMatrixOp op, Value tile,
+                                FragmentType type,
+                                SmallVector<Value> &registers) {
+    auto shared = cast<SharedType>(op.getSource().getType());
+    FragmentLayout layout(type);
+    int64_t blocks = type.getRowsPerWarp() / 16, index = 0;
+    int64_t steps = type.getNumRegisters() / blocks / 4;
+    Value lane = b.lane(), warpRow = layout.getWarpRow(b);
+    if (getElementBytes(type.getElementType()) == 2) {
+      // The second matrix of a load lies beside the first, the others below.
+      Value row = b.add(b.rem(lane, 8), b.mul(b.div(lane, 16), 8));
+      Value side = b.rem(b.div(lane, 8), 2);
+      SharedAddress address(b, shared, tile, row,
+                            b.add(side, b.div(warpRow, 8)));
+      for (int64_t i = 0; i < blocks; ++i)
+        for (int64_t k = 0; k < steps; ++k)
+          for (Value value :
+               loadMatrices(b, address.at(op.getRow() + 16 * k, 2 * i), 4,
+                            /*transposed=*/true))
+            registers[index++] = value;
+      return;
+    }
+    // 32-bit elements that no matrix load puts in their place.
+    Value column = b.add(warpRow, b.group());
+    SharedAddress address(b, shared, tile, b.threadInGroup(), b.div(column, 4),
+                          b.mul(b.rem(column, 4), 4));
+    for (int64_t i = 0; i < blocks; ++i)
+      for (int64_t k = 0; k < steps; ++k)
+        for (int64_t r = 0; r < 4; ++r)
+          registers[index++] = b.load(
+              b.getF32Type(), address.at(op.getRow() + 8 * k + 4 * (r / 2),
+                                         4 * i + 2 * (r % 2)));
   }
 
   static void loadRhs(ThreadBuilder &b, LdMatrixOp op, Value tile,
@@ -292,10 +328,16 @@ private:
     int64_t rows = type.getRowsPerWarp() / 8, columns = type.getColumns() / 8;
 
     Value column = layout.getThreadColumn(b);
+    bool lhsTransposed = op.getLhsTransposed();
     std::optional<SharedAddress> lhsAddress;
-    if (auto lhsType = dyn_cast<SharedType>(op.getLhs().getType()))
-      lhsAddress.emplace(b, lhsType, lhs.front(), layout.getThreadRow(b),
-                         chunk);
+    if (auto lhsType = dyn_cast<SharedType>(op.getLhs().getType())) {
+      Value row = layout.getThreadRow(b);
+      if (lhsTransposed)
+        lhsAddress.emplace(b, lhsType, lhs.front(), b.mul(chunk, width),
+                           b.div(row, 4), b.mul(b.rem(row, 4), 4));
+      else
+        lhsAddress.emplace(b, lhsType, lhs.front(), row, chunk);
+    }
     // Not transposed, two neighbouring columns are in one chunk, and the chunks
     // of `lhs` are groups of rows.
     SharedAddress rhsAddress =
@@ -311,6 +353,12 @@ private:
     for (int64_t first = 0; first < depth; first += width) {
       SmallVector<SmallVector<Value>> left(rows);
       for (int64_t row = 0; row < rows; ++row) {
+        if (lhsTransposed) {
+          for (int64_t k = 0; k < width; ++k)
+            left[row].push_back(
+                b.load(f32, lhsAddress->at(first + k, 2 * row)));
+          continue;
+        }
         if (lhsAddress) {
           Value loaded =
               b.load(vectorType, lhsAddress->at(8 * row, first / width));

@@ -26,10 +26,12 @@ namespace {
 template <typename OpTy, typename Adaptor>
 class SlotWalk {
 public:
-  SlotWalk(ThreadBuilder &b, OpTy op, Adaptor adaptor, Value memory, Value tile,
-           SharedType tileType, FragmentType rows)
+  SlotWalk(ThreadBuilder &b, OpTy op, Adaptor adaptor, Value memory,
+           MemRefType memoryType, Value tile, SharedType tileType,
+           FragmentType rows)
       : b(b), op(op), rows(rows), pitch(tileType.getPitchBytes()),
         elementBytes(getElementBytes(tileType.getElementType())),
+        memoryBytes(getElementBytes(memoryType.getElementType())),
         rowsPerWarp(rows.getRowsPerWarp()) {
     for (auto [size, extent] : llvm::zip_equal(op.getWindow(), op.getKeyBox()))
       box.push_back(std::min(size, extent));
@@ -104,7 +106,8 @@ private:
   FragmentType rows;
 
 public:
-  const int64_t pitch, elementBytes, rowsPerWarp;
+  /// Bytes of an element in the tile and in memory.
+  const int64_t pitch, elementBytes, memoryBytes, rowsPerWarp;
   /// Bytes of a row's keys; what follows is scratch.
   int64_t infoBytes;
   /// The first row of the warp, and of the thread.
@@ -155,7 +158,7 @@ void SlotWalk<OpTy, Adaptor>::buildLanes() {
       inside =
           split(b.createOrFold<arith::MinUIOp>(number, b.constant(slots - 1)));
     lane.column = buildOffset(b, inside, op.getKeyBox(), elementBytes);
-    lane.slot = buildOffset(b, inside, op.getWindow(), elementBytes);
+    lane.slot = buildOffset(b, inside, op.getWindow(), memoryBytes);
     lanes.push_back(lane);
   }
 }
@@ -188,7 +191,7 @@ void SlotWalk<OpTy, Adaptor>::storeInfo() {
         b, some, buildOffset(b, columns, op.getKeyBox(), elementBytes), zero);
     counts[0] = arith::SelectOp::create(b, some, counts[0], zero);
     Value slot = arith::SelectOp::create(
-        b, some, buildOffset(b, slots, op.getWindow(), elementBytes), zero);
+        b, some, buildOffset(b, slots, op.getWindow(), memoryBytes), zero);
     Value pointer = b.move(b.move(row.pointer, row.offset), b.cast(slot, i64));
     int64_t offset = 8 * index * pitch + infoBytes;
     Value address = b.add(b.add(threadTile, column), 8 * index * pitch);
@@ -239,6 +242,7 @@ struct ConvertScatter : OpConversionPattern<ScatterOp> {
     auto type = cast<FragmentType>(op.getSource().getType());
     ThreadBuilder b(op, rewriter, type.getWarps());
     SlotWalk walk(b, op, adaptor, adaptor.getDest().front(),
+                  cast<MemRefType>(op.getDest().getType()),
                   adaptor.getScratch().front(), op.getScratch().getType(),
                   cast<FragmentType>(op.getRanges()[0].getType()));
     // The lanes have read what the last tile left.
@@ -291,10 +295,17 @@ struct ConvertGather : OpConversionPattern<GatherOp> {
     SharedType type = op.getDest().getType();
     ThreadBuilder b(op, rewriter, op.getWarps());
     Value tile = adaptor.getDest().front();
-    SlotWalk walk(b, op, adaptor, adaptor.getSource().front(), tile, type,
+    SlotWalk walk(b, op, adaptor, adaptor.getSource().front(),
+                  cast<MemRefType>(op.getSource().getType()), tile, type,
                   cast<FragmentType>(op.getRanges()[0].getType()));
-    // The lanes have read what the last tile left.
-    walk.syncWarp();
+    auto syncReaders = [&] {
+      if (op.getForCta())
+        gpu::BarrierOp::create(b);
+      else
+        walk.syncWarp();
+    };
+    // All have read what the last tile left.
+    syncReaders();
     clear(b, walk.warpTile, walk.rowsPerWarp * walk.pitch);
     walk.syncWarp();
     walk.storeInfo();
@@ -304,8 +315,9 @@ struct ConvertGather : OpConversionPattern<GatherOp> {
     // Where lanes put what their row does not have: in the third chunk behind
     // the keys of the warp's first row.
     Value nowhere = b.add(walk.warpTile, walk.infoBytes + 2 * chunkBytes);
-    bool narrow = walk.elementBytes == 2;
+    bool narrow = walk.memoryBytes == 2;
     Type element = narrow ? Type(b.getI16Type()) : Type(b.getF32Type());
+    bool rounds = walk.elementBytes < walk.memoryBytes;
     for (int64_t first = 0; first < walk.rowsPerWarp; first += rows) {
       SmallVector<std::pair<Value, Value>> weights;
       for (int64_t row = first; row < std::min(first + rows, walk.rowsPerWarp);
@@ -331,9 +343,13 @@ struct ConvertGather : OpConversionPattern<GatherOp> {
         }
       }
       for (auto [weight, address] : weights)
-        b.store(weight, b.sharedPointer(address, 0));
+        b.store(rounds
+                    ? arith::TruncFOp::create(b, type.getElementType(), weight)
+                          .getResult()
+                    : weight,
+                b.sharedPointer(address, 0));
     }
-    walk.syncWarp();
+    syncReaders();
     rewriter.replaceOp(op, tile);
     return success();
   }

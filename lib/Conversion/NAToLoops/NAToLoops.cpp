@@ -129,7 +129,12 @@ constexpr StringLiteral opNames[] = {"attention",
                                      "attention_dbias",
                                      "attention_dadditional",
                                      "qk_grad",
+                                     "qk_dq",
+                                     "qk_dk",
+                                     "qk_dbias",
                                      "av_grad",
+                                     "av_dweights",
+                                     "av_dv",
                                      "merge_grad"};
 
 struct ConvertNAToLoops
@@ -151,7 +156,8 @@ struct ConvertNAToLoops
     getOperation()->walk([&](Operation *op) {
       if (isa<AttentionOp, QKOp, AVOp, MergeOp, AttentionDQOp, AttentionDKVOp,
               AttentionDQKVOp, AttentionDBiasOp, AttentionDAdditionalOp,
-              QKGradOp, AVGradOp, MergeGradOp>(op) &&
+              QKGradOp, QKDQOp, QKDKOp, QKDBiasOp, AVGradOp, AVDWeightsOp,
+              AVDVOp, MergeGradOp>(op) &&
           isSelected(op))
         worklist.push_back(op);
     });
@@ -182,20 +188,23 @@ LogicalResult mlir::na::lowerToLoops(RewriterBase &rewriter, Operation *op) {
     return failure(failed(lowerToLoops(rewriter, dq)) ||
                    failed(lowerToLoops(rewriter, dkv)));
   }
+  if (isa<QKGradOp, AVGradOp>(op)) {
+    SmallVector<Operation *> parts = isa<QKGradOp>(op)
+                                         ? cast<QKGradOp>(op).split(rewriter)
+                                         : cast<AVGradOp>(op).split(rewriter);
+    return success(llvm::all_of(parts, [&](Operation *part) {
+      return succeeded(lowerToLoops(rewriter, part));
+    }));
+  }
   TypeSwitch<Operation *>(op)
       .Case([&](AttentionOp op) { AttentionLowering(rewriter, op).lower(); })
       .Case([&](QKOp op) { ScoresLowering(rewriter, op).lower(); })
       .Case([&](AVOp op) { WeightedSumLowering(rewriter, op).lower(); })
-      .Case([&](QKGradOp op) {
-        WeightedSumLowering(rewriter, op).lower();
-        KeySumLowering(rewriter, op).lower();
-        if (op.getBiasGrad())
-          BiasSumLowering(rewriter, op).lower();
-      })
-      .Case([&](AVGradOp op) {
-        ScoresLowering(rewriter, op).lower();
-        KeySumLowering(rewriter, op).lower();
-      })
+      .Case([&](QKDQOp op) { WeightedSumLowering(rewriter, op).lower(); })
+      .Case<QKDKOp, AVDVOp>(
+          [&](auto op) { KeySumLowering(rewriter, op).lower(); })
+      .Case([&](QKDBiasOp op) { BiasSumLowering(rewriter, op).lower(); })
+      .Case([&](AVDWeightsOp op) { ScoresLowering(rewriter, op).lower(); })
       .Case([&](MergeGradOp op) { MergeGradLowering(rewriter, op).lower(); })
       .Case([&](MergeOp op) { MergeLowering(rewriter, op).lower(); })
       .Case<AttentionDQOp, AttentionDKVOp, AttentionDBiasOp,

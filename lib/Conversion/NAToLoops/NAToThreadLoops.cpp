@@ -153,10 +153,13 @@ struct ConvertNAToThreadLoops
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
     getOperation()->walk([&](AttentionDQKVOp op) { op.split(rewriter); });
+    getOperation()->walk([&](QKGradOp op) { op.split(rewriter); });
+    getOperation()->walk([&](AVGradOp op) { op.split(rewriter); });
     SmallVector<Operation *> worklist;
     getOperation()->walk([&](Operation *op) {
       if (isa<AttentionOp, QKOp, AVOp, MergeOp, AttentionDQOp, AttentionDKVOp,
-              AttentionDAdditionalOp, QKGradOp, AVGradOp>(op))
+              AttentionDAdditionalOp, QKDQOp, QKDKOp, QKDBiasOp, AVDWeightsOp,
+              AVDVOp>(op))
         worklist.push_back(op);
     });
     for (Operation *op : worklist) {
@@ -185,18 +188,22 @@ struct ConvertNAToThreadLoops
                 WeightedSumThreads(rewriter, op).lower();
                 return true;
               })
-              .Case([&](QKGradOp op) {
+              .Case([&](QKDQOp op) {
                 WeightedSumThreads(rewriter, op).lower();
-                KeySumThreads(rewriter, op).lower();
-                if (op.getBiasGrad())
-                  BiasSumLowering(rewriter, op).lower();
                 return true;
               })
-              .Case([&](AVGradOp op) {
+              .Case<QKDKOp, AVDVOp>([&](auto op) {
+                KeySumThreads(rewriter, op).lower();
+                return true;
+              })
+              .Case([&](QKDBiasOp op) {
+                BiasSumLowering(rewriter, op).lower();
+                return true;
+              })
+              .Case([&](AVDWeightsOp op) {
                 if (!hasStaticChannels({op.getValue(), op.getOutputGrad()}))
                   return false;
                 ScoresThreads(rewriter, op).lower();
-                KeySumThreads(rewriter, op).lower();
                 return true;
               })
               .Case([&](MergeOp op) {

@@ -29,7 +29,7 @@ public:
         scale(makeScale(op.getScaleValue(), op.getQuery())),
         empty(negativeInfinity()) {}
   /// The gradient of the weights.
-  ScoresLowering(RewriterBase &rewriter, AVGradOp op)
+  ScoresLowering(RewriterBase &rewriter, AVDWeightsOp op)
       : WindowLoopBuilder(rewriter, op,
                           getAccumulatorFor(getFloatType(op.getValue())),
                           op.getWindow()),
@@ -74,12 +74,12 @@ public:
         weights(op.getWeights()), values(op.getValue()),
         output(op.getOutput()) {}
   /// The gradient of the queries.
-  WeightedSumLowering(RewriterBase &rewriter, QKGradOp op)
+  WeightedSumLowering(RewriterBase &rewriter, QKDQOp op)
       : WindowLoopBuilder(rewriter, op, getFloatType(op.getScoresGrad()),
                           op.getWindow()),
         weights(op.getScoresGrad()), values(op.getKey()),
         output(op.getQueryGrad()),
-        scale(makeScale(op.getScaleValue(), op.getQuery())) {}
+        scale(makeScale(op.getScaleValue(), op.getQueryGrad())) {}
 
   void lower() {
     parallel(dims(output), [&](ValueRange indices) {
@@ -106,16 +106,16 @@ private:
 class KeySumLowering : public WindowLoopBuilder {
 public:
   /// The gradient of the keys.
-  KeySumLowering(RewriterBase &rewriter, QKGradOp op)
+  KeySumLowering(RewriterBase &rewriter, QKDKOp op)
       : WindowLoopBuilder(rewriter, op, getFloatType(op.getScoresGrad()),
                           op.getWindow()),
         weights(op.getScoresGrad()), queries(op.getQuery()),
         output(op.getKeyGrad()),
         scale(makeScale(op.getScaleValue(), op.getQuery())) {}
   /// The gradient of the values.
-  KeySumLowering(RewriterBase &rewriter, AVGradOp op)
+  KeySumLowering(RewriterBase &rewriter, AVDVOp op)
       : WindowLoopBuilder(rewriter, op,
-                          getAccumulatorFor(getFloatType(op.getValue())),
+                          getAccumulatorFor(getFloatType(op.getOutputGrad())),
                           op.getWindow()),
         weights(op.getWeights()), queries(op.getOutputGrad()),
         output(op.getValueGrad()) {}
@@ -143,7 +143,7 @@ private:
 /// scores.
 class BiasSumLowering : public WindowLoopBuilder {
 public:
-  BiasSumLowering(RewriterBase &rewriter, QKGradOp op)
+  BiasSumLowering(RewriterBase &rewriter, QKDBiasOp op)
       : WindowLoopBuilder(rewriter, op, getFloatType(op.getScoresGrad()),
                           op.getWindow()),
         op(op) {}
@@ -152,7 +152,7 @@ public:
     Value scoresGrad = op.getScoresGrad();
     parallel(dims(op.getBiasGrad()), [&](ValueRange entry) {
       Value sum = sumRelative(
-          entry, scoresGrad, op.getKey(), [&](const Row &row, const Key &key) {
+          entry, scoresGrad, scoresGrad, [&](const Row &row, const Key &key) {
             return load(scoresGrad, concat(row.indices(), slotOf(key)));
           });
       store(sum, op.getBiasGrad(), entry);
@@ -160,7 +160,7 @@ public:
   }
 
 private:
-  QKGradOp op;
+  QKDBiasOp op;
 };
 
 } // namespace mlir::na

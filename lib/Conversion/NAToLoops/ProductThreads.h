@@ -29,7 +29,7 @@ public:
         scale(makeScale(op.getScaleValue(), op.getQuery())),
         empty(negativeInfinity()) {}
   /// The gradient of the weights.
-  ScoresThreads(RewriterBase &rewriter, AVGradOp op)
+  ScoresThreads(RewriterBase &rewriter, AVDWeightsOp op)
       : ThreadLoopBuilder(rewriter, op,
                           getAccumulatorFor(getFloatType(op.getValue())),
                           op.getWindow()),
@@ -147,10 +147,11 @@ public:
                        op.getWindow(), op.getWeights(), op.getValue(),
                        op.getOutput(), Value(), std::nullopt) {}
   /// The gradient of the queries.
-  WeightedSumThreads(RewriterBase &rewriter, QKGradOp op)
+  WeightedSumThreads(RewriterBase &rewriter, QKDQOp op)
       : ElementThreads(rewriter, op, getFloatType(op.getScoresGrad()),
                        op.getWindow(), op.getScoresGrad(), op.getKey(),
-                       op.getQueryGrad(), op.getQuery(), op.getScaleValue()) {}
+                       op.getQueryGrad(), op.getQueryGrad(),
+                       op.getScaleValue()) {}
 
   void lower() {
     lowerElements([&](ValueRange rowIndices, Value channel) {
@@ -171,14 +172,14 @@ public:
 class KeySumThreads : public ElementThreads {
 public:
   /// The gradient of the keys.
-  KeySumThreads(RewriterBase &rewriter, QKGradOp op)
+  KeySumThreads(RewriterBase &rewriter, QKDKOp op)
       : ElementThreads(rewriter, op, getFloatType(op.getScoresGrad()),
                        op.getWindow(), op.getScoresGrad(), op.getQuery(),
                        op.getKeyGrad(), op.getQuery(), op.getScaleValue()) {}
   /// The gradient of the values.
-  KeySumThreads(RewriterBase &rewriter, AVGradOp op)
+  KeySumThreads(RewriterBase &rewriter, AVDVOp op)
       : ElementThreads(rewriter, op,
-                       getAccumulatorFor(getFloatType(op.getValue())),
+                       getAccumulatorFor(getFloatType(op.getOutputGrad())),
                        op.getWindow(), op.getWeights(), op.getOutputGrad(),
                        op.getValueGrad(), Value(), std::nullopt) {}
 

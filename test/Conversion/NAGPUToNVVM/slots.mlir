@@ -54,3 +54,22 @@ func.func @gather(%m: memref<1x90x2x40xbf16>, %c: index, %r: !nagpu.fragment<16x
   %a = nagpu.ldmatrix %w[0, 0] : !nagpu.shared<16x88xbf16, padded> -> !nagpu.fragment<16x16xbf16, lhs, 1>
   return %a : !nagpu.fragment<16x16xbf16, lhs, 1>
 }
+
+// For all warps, rounded to the type of the tile: barriers of the CTA around it.
+// Matrices are transposed as they are loaded.
+// CHECK-LABEL: func @gather_for_cta(
+// CHECK:         gpu.barrier
+// CHECK:         nvvm.bar.warp.sync
+// CHECK:         llvm.load %{{.*}} : !llvm.ptr<1> -> f32
+// CHECK:         %[[NARROW:.*]] = arith.truncf %{{.*}} : f32 to bf16
+// CHECK:         llvm.store %[[NARROW]], %{{.*}} {alignment = 2 : i64} : bf16, !llvm.ptr<3>
+// CHECK:         gpu.barrier
+// CHECK:         nvvm.ldmatrix %{{.*}} {eltType = #nvvm.ld_st_matrix_elt_type<b16>, layout = #nvvm.mma_layout<col>, num = 4 : i32
+func.func @gather_for_cta(%m: memref<1x90x2x40xf32>, %c: index, %r: !nagpu.fragment<32xi32, row, 2>)
+    -> !nagpu.fragment<64x16xbf16, lhs, 2> {
+  %t = nagpu.alloc {offset = 0 : i64} : !nagpu.shared<32x88xbf16, padded>
+  %w = nagpu.gather %m[%c, %c] at(%c) ranges(%r, %r) into %t window [40] query_box [32] key_box [64] dilation [1] warps 2 for_cta
+    : memref<1x90x2x40xf32>, !nagpu.shared<32x88xbf16, padded>, !nagpu.fragment<32xi32, row, 2>, !nagpu.fragment<32xi32, row, 2>
+  %a = nagpu.ldmatrix %w[16, 0] transposed : !nagpu.shared<32x88xbf16, padded> -> !nagpu.fragment<64x16xbf16, lhs, 2>
+  return %a : !nagpu.fragment<64x16xbf16, lhs, 2>
+}

@@ -91,3 +91,82 @@ func.func @lse_grad(%o: memref<9x8xf32>, %l: memref<9xf32>, %d: memref<9xf64>) {
       outs(%o : memref<9x8xf32>) dlses(%l : memref<9xf32>)
   return
 }
+
+// -----
+
+func.func @dq_heads(%q: memref<1x9x3x8xf32>, %k: memref<1x9x2x8xf32>, %s: memref<1x9x3x3xf32>) {
+  // expected-error @+1 {{'na.qk_dq' op 'query_grad' has 3 heads, not a multiple of the 2 heads of 'key'}}
+  na.qk_dq ins(%k, %s : memref<1x9x2x8xf32>, memref<1x9x3x3xf32>)
+      outs(%q : memref<1x9x3x8xf32>) window(<size = [3]>)
+  return
+}
+
+// -----
+
+func.func @dq_type(%q: memref<1x9x4x8xf32>, %k: memref<1x9x4x8xbf16>, %s: memref<1x9x4x3xf32>) {
+  // expected-error @+1 {{'na.qk_dq' op 'key' has element type 'bf16', expected 'f32' (the query's)}}
+  na.qk_dq ins(%k, %s : memref<1x9x4x8xbf16>, memref<1x9x4x3xf32>)
+      outs(%q : memref<1x9x4x8xf32>) window(<size = [3]>)
+  return
+}
+
+// -----
+
+func.func @dk_slots(%q: memref<1x9x4x8xf32>, %s: memref<1x9x4x4xf32>) {
+  // expected-error @+1 {{'na.qk_dk' op 'scores_grad' dimension 3 (slots) is 4, expected the product of the window sizes, 3}}
+  na.qk_dk ins(%q, %s : memref<1x9x4x8xf32>, memref<1x9x4x4xf32>)
+      outs(%q : memref<1x9x4x8xf32>) window(<size = [3]>)
+  return
+}
+
+// -----
+
+func.func @dk_channels(%q: memref<1x9x4x8xf32>, %k: memref<1x9x4x7xf32>, %s: memref<1x9x4x3xf32>) {
+  // expected-error @+1 {{'na.qk_dk' op 'key_grad' dimension 3 (head dim) is 7, expected 8 as in 'query'}}
+  na.qk_dk ins(%q, %s : memref<1x9x4x8xf32>, memref<1x9x4x3xf32>)
+      outs(%k : memref<1x9x4x7xf32>) window(<size = [3]>)
+  return
+}
+
+// -----
+
+func.func @dbias_entries(%s: memref<1x9x4x3xf32>, %b: memref<4x3xf32>) {
+  // expected-error @+1 {{'na.qk_dbias' op 'bias_grad' dimension 1 (axis 0) is 3, expected 2 * window[0] - 1 = 5}}
+  na.qk_dbias ins(%s : memref<1x9x4x3xf32>) outs(%b : memref<4x3xf32>) window(<size = [3]>)
+  return
+}
+
+// -----
+
+func.func @dbias_heads(%s: memref<1x9x4x3xf32>, %b: memref<2x5xf32>) {
+  // expected-error @+1 {{'na.qk_dbias' op 'bias_grad' dimension 0 (heads) is 2, expected 4 as in 'scores_grad'}}
+  na.qk_dbias ins(%s : memref<1x9x4x3xf32>) outs(%b : memref<2x5xf32>) window(<size = [3]>)
+  return
+}
+
+// -----
+
+func.func @dweights_rank(%v: memref<1x9x4x8xf32>, %w: memref<1x9x3xf32>) {
+  // expected-error @+1 {{'na.av_dweights' op 'weights_grad' has rank 3, expected 4, [B, X.., Hq, prod(size)]}}
+  na.av_dweights ins(%v, %v : memref<1x9x4x8xf32>, memref<1x9x4x8xf32>)
+      outs(%w : memref<1x9x3xf32>) window(<size = [3]>)
+  return
+}
+
+// -----
+
+func.func @dv_type(%v: memref<1x9x4x8xbf16>, %o: memref<1x9x4x8xf32>, %w: memref<1x9x4x3xf32>) {
+  // expected-error @+1 {{'na.av_dv' op 'output_grad' has element type 'f32', expected 'bf16' (the value's)}}
+  na.av_dv ins(%w, %o : memref<1x9x4x3xf32>, memref<1x9x4x8xf32>)
+      outs(%v : memref<1x9x4x8xbf16>) window(<size = [3]>)
+  return
+}
+
+// -----
+
+func.func @dv_window(%v: memref<1x9x4x8xf32>, %w: memref<1x9x4x10xf32>) {
+  // expected-error @+1 {{'na.av_dv' op window[0] = 10 times dilation[0] = 1 exceeds the axis length 9}}
+  na.av_dv ins(%w, %v : memref<1x9x4x10xf32>, memref<1x9x4x8xf32>)
+      outs(%v : memref<1x9x4x8xf32>) window(<size = [10]>)
+  return
+}

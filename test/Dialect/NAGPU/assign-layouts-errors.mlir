@@ -459,3 +459,35 @@ func.func @product_transposed_tf32(%q: memref<1x64x1x16xf32>, %e: tensor<16x16xf
   }
   return
 }
+
+// -----
+
+// Of weights of a narrower type there are fragments only.
+#km = affine_map<(d0, d1, d2) -> (d2, d0)>
+#kn = affine_map<(d0, d1, d2) -> (d2, d1)>
+#mn = affine_map<(d0, d1, d2) -> (d0, d1)>
+func.func @transposed_weights(%w: memref<1x64x1x5xbf16>, %v: memref<1x64x1x16xf32>, %q: index, %k: index) {
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  gpu.launch blocks(%b, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c32, %sy = %c1, %sz = %c1) {
+    %f0 = arith.constant 0.0 : f32
+    %r0 = tensor.empty() : tensor<2x32xi32>
+    %r = na.tile.windows <size = [5]> at(%q) sizes(%c32) box [32] into %r0
+      : tensor<2x32xi32> -> tensor<2x32xi32>
+    %p0 = tensor.empty() : tensor<32x16xf32>
+    // expected-error @below {{nagpu-assign-layouts: weights of type 'memref<1x64x1x5xbf16>' as 'f32' cannot be transposed, expected contiguous ones of the tile's type or f32}}
+    %p = na.tile.gather %w[%b, %b] at(%q) ranges(%r : tensor<2x32xi32>) key_at(%k) <size = [5]>
+      query_box [32] key_box [16] into %p0 : memref<1x64x1x5xbf16>, tensor<32x16xf32> -> tensor<32x16xf32>
+    %v0 = tensor.empty() : tensor<32x16xf32>
+    %vt = na.tile.load %v[%b, %b] at(%q) box [32] dilation [1] into %v0
+      : memref<1x64x1x16xf32>, tensor<32x16xf32> -> tensor<32x16xf32>
+    %o0 = tensor.empty() : tensor<16x16xf32>
+    %o1 = linalg.fill ins(%f0 : f32) outs(%o0 : tensor<16x16xf32>) -> tensor<16x16xf32>
+    %o = linalg.contract indexing_maps = [#km, #kn, #mn]
+      ins(%p, %vt : tensor<32x16xf32>, tensor<32x16xf32>) outs(%o1 : tensor<16x16xf32>) -> tensor<16x16xf32>
+    na.tile.store %o into %v[%b, %b] at(%k) box [16] dilation [1] : tensor<16x16xf32>, memref<1x64x1x16xf32>
+    gpu.terminator
+  }
+  return
+}

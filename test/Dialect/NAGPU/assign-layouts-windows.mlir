@@ -287,3 +287,78 @@ func.func @gather_wide(%w: memref<1x64x1x5xf32>, %v: memref<1x64x1x16xbf16>, %q:
   }
   return
 }
+
+// -----
+
+// Weights that a product transposes are for all warps of the CTA, rounded as
+// they are gathered.
+// CHECK-LABEL: func @gather_transposed
+// CHECK-SAME:    %[[W:[a-z0-9_]+]]: memref<1x64x1x5xf32>
+// CHECK:         %[[T:.*]] = nagpu.alloc : <32x40xbf16, linear>
+// CHECK:         %[[P:.*]] = nagpu.gather %[[W]][%{{.*}}, %{{.*}}] at(%{{.*}}) ranges(%{{.*}}, %{{.*}}) into %[[T]]
+// CHECK-SAME:      window [5] query_box [32] key_box [16] dilation [1] warps 1 for_cta
+// CHECK:         %[[A0:.*]] = nagpu.ldmatrix %[[P]][0, 0] transposed : <32x40xbf16, linear> -> <16x16xbf16, lhs, 1>
+// CHECK:         nagpu.mma %[[A0]]
+// CHECK:         %[[A1:.*]] = nagpu.ldmatrix %[[P]][16, 0] transposed : <32x40xbf16, linear> -> <16x16xbf16, lhs, 1>
+// CHECK:         nagpu.mma %[[A1]]
+#km = affine_map<(d0, d1, d2) -> (d2, d0)>
+#kn = affine_map<(d0, d1, d2) -> (d2, d1)>
+#mn = affine_map<(d0, d1, d2) -> (d0, d1)>
+func.func @gather_transposed(%w: memref<1x64x1x5xf32>, %v: memref<1x64x1x16xbf16>, %q: index, %k: index) {
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  gpu.launch blocks(%b, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c32, %sy = %c1, %sz = %c1) {
+    %f0 = arith.constant 0.0 : f32
+    %r0 = tensor.empty() : tensor<2x32xi32>
+    %r = na.tile.windows <size = [5]> at(%q) sizes(%c32) box [32] into %r0
+      : tensor<2x32xi32> -> tensor<2x32xi32>
+    %p0 = tensor.empty() : tensor<32x16xbf16>
+    %p = na.tile.gather %w[%b, %b] at(%q) ranges(%r : tensor<2x32xi32>) key_at(%k) <size = [5]>
+      query_box [32] key_box [16] into %p0 : memref<1x64x1x5xf32>, tensor<32x16xbf16> -> tensor<32x16xbf16>
+    %v0 = tensor.empty() : tensor<32x16xbf16>
+    %vt = na.tile.load %v[%b, %b] at(%q) box [32] dilation [1] into %v0
+      : memref<1x64x1x16xbf16>, tensor<32x16xbf16> -> tensor<32x16xbf16>
+    %o0 = tensor.empty() : tensor<16x16xf32>
+    %o1 = linalg.fill ins(%f0 : f32) outs(%o0 : tensor<16x16xf32>) -> tensor<16x16xf32>
+    %o = linalg.contract indexing_maps = [#km, #kn, #mn]
+      ins(%p, %vt : tensor<32x16xbf16>, tensor<32x16xbf16>) outs(%o1 : tensor<16x16xf32>) -> tensor<16x16xf32>
+    na.tile.store %o into %v[%b, %b] at(%k) box [16] dilation [1] : tensor<16x16xf32>, memref<1x64x1x16xbf16>
+    gpu.terminator
+  }
+  return
+}
+
+// -----
+
+// Without tensor cores the whole tile is an operand.
+// CHECK-LABEL: func @gather_transposed_f32
+// CHECK:         %[[P:.*]] = nagpu.gather {{.*}} for_cta : memref<1x64x1x5xf32>, <32x28xf32, linear>
+// CHECK:         nagpu.fma %[[P]], %{{.*}}, %{{.*}} lhs_transposed : !nagpu.shared<32x28xf32, linear>, <32x16xf32, linear>, <16x16xf32, accumulator, 1>
+#km = affine_map<(d0, d1, d2) -> (d2, d0)>
+#kn = affine_map<(d0, d1, d2) -> (d2, d1)>
+#mn = affine_map<(d0, d1, d2) -> (d0, d1)>
+func.func @gather_transposed_f32(%w: memref<1x64x1x5xf32>, %v: memref<1x64x1x16xf32>, %q: index, %k: index) {
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  gpu.launch blocks(%b, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c32, %sy = %c1, %sz = %c1) {
+    %f0 = arith.constant 0.0 : f32
+    %r0 = tensor.empty() : tensor<2x32xi32>
+    %r = na.tile.windows <size = [5]> at(%q) sizes(%c32) box [32] into %r0
+      : tensor<2x32xi32> -> tensor<2x32xi32>
+    %p0 = tensor.empty() : tensor<32x16xf32>
+    %p = na.tile.gather %w[%b, %b] at(%q) ranges(%r : tensor<2x32xi32>) key_at(%k) <size = [5]>
+      query_box [32] key_box [16] into %p0 : memref<1x64x1x5xf32>, tensor<32x16xf32> -> tensor<32x16xf32>
+    %v0 = tensor.empty() : tensor<32x16xf32>
+    %vt = na.tile.load %v[%b, %b] at(%q) box [32] dilation [1] into %v0
+      : memref<1x64x1x16xf32>, tensor<32x16xf32> -> tensor<32x16xf32>
+    %o0 = tensor.empty() : tensor<16x16xf32>
+    %o1 = linalg.fill ins(%f0 : f32) outs(%o0 : tensor<16x16xf32>) -> tensor<16x16xf32>
+    %o = linalg.contract indexing_maps = [#km, #kn, #mn]
+      ins(%p, %vt : tensor<32x16xf32>, tensor<32x16xf32>) outs(%o1 : tensor<16x16xf32>) -> tensor<16x16xf32>
+    na.tile.store %o into %v[%b, %b] at(%k) box [16] dilation [1] : tensor<16x16xf32>, memref<1x64x1x16xf32>
+    gpu.terminator
+  }
+  return
+}

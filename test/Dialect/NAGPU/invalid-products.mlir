@@ -27,9 +27,27 @@ func.func @ldmatrix_element(%t: !nagpu.shared<128x64xbf16, xor>) {
 
 // -----
 
-func.func @ldmatrix_lhs_transposed(%t: !nagpu.shared<16x64xbf16, xor>) {
-  // expected-error @+1 {{'nagpu.ldmatrix' op 'transposed' is for role rhs, result has role lhs}}
+func.func @ldmatrix_lhs_transposed_column(%t: !nagpu.shared<16x64xbf16, xor>) {
+  // expected-error @+1 {{'nagpu.ldmatrix' op 'column' is 8 and the result has 64 rows, expected column 0 and all 64 columns of 'source' (role lhs, transposed)}}
+  %0 = nagpu.ldmatrix %t[0, 8] transposed
+    : !nagpu.shared<16x64xbf16, xor> -> !nagpu.fragment<64x16xbf16, lhs, 4>
+  return
+}
+
+// -----
+
+func.func @ldmatrix_lhs_transposed_rows(%t: !nagpu.shared<16x128xbf16, xor>) {
+  // expected-error @+1 {{'nagpu.ldmatrix' op 'column' is 0 and the result has 64 rows, expected column 0 and all 128 columns of 'source' (role lhs, transposed)}}
   %0 = nagpu.ldmatrix %t[0, 0] transposed
+    : !nagpu.shared<16x128xbf16, xor> -> !nagpu.fragment<64x16xbf16, lhs, 4>
+  return
+}
+
+// -----
+
+func.func @ldmatrix_lhs_transposed_depth(%t: !nagpu.shared<16x64xbf16, xor>) {
+  // expected-error @+1 {{'nagpu.ldmatrix' op 'row' is 8 and the result has 16 from there, but 'source' has 16}}
+  %0 = nagpu.ldmatrix %t[8, 0] transposed
     : !nagpu.shared<16x64xbf16, xor> -> !nagpu.fragment<64x16xbf16, lhs, 4>
   return
 }
@@ -516,6 +534,34 @@ func.func @fma_n_transposed(
   %0 = nagpu.fma %a, %b, %c transposed
     : !nagpu.shared<128x64xf32, padded>,
       !nagpu.shared<32x64xf32, xor>,
+      !nagpu.fragment<128x64xf32, accumulator, 4>
+  return
+}
+
+// -----
+
+func.func @fma_lhs_transposed_fragment(
+    %a: !nagpu.fragment<128x64xf32, accumulator, 4>,
+    %b: !nagpu.shared<64x64xf32, xor>,
+    %c: !nagpu.fragment<128x64xf32, accumulator, 4>) {
+  // expected-error @+1 {{'nagpu.fma' op 'lhs_transposed' is for a shared tile, 'lhs' is '!nagpu.fragment<128x64xf32, accumulator, 4>'}}
+  %0 = nagpu.fma %a, %b, %c lhs_transposed
+    : !nagpu.fragment<128x64xf32, accumulator, 4>,
+      !nagpu.shared<64x64xf32, xor>,
+      !nagpu.fragment<128x64xf32, accumulator, 4>
+  return
+}
+
+// -----
+
+func.func @fma_lhs_transposed_k(
+    %a: !nagpu.shared<32x128xf32, xor>,
+    %b: !nagpu.shared<64x64xf32, xor>,
+    %c: !nagpu.fragment<128x64xf32, accumulator, 4>) {
+  // expected-error @+1 {{'nagpu.fma' op 'rhs' dimension 0 (K) is 64, expected 32 as in 'lhs'}}
+  %0 = nagpu.fma %a, %b, %c lhs_transposed
+    : !nagpu.shared<32x128xf32, xor>,
+      !nagpu.shared<64x64xf32, xor>,
       !nagpu.fragment<128x64xf32, accumulator, 4>
   return
 }

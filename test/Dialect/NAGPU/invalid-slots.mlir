@@ -247,3 +247,13 @@ func.func @gather_columns(%t: !nagpu.shared<16x32xbf16, padded>, %m: memref<1x20
     : memref<1x20x2x5xbf16>, !nagpu.shared<16x32xbf16, padded>, !nagpu.fragment<16xi32, row, 1>, !nagpu.fragment<16xi32, row, 1>
   return
 }
+
+// -----
+
+func.func @gather_widens(%t: !nagpu.shared<16x28xf32, padded>, %m: memref<1x20x2x5xbf16>, %c: index,
+                         %r: !nagpu.fragment<16xi32, row, 1>) {
+  // expected-error @+1 {{'nagpu.gather' op 'dest' has element type 'f32', expected 'bf16' (that of 'source')}}
+  %0 = nagpu.gather %m[%c, %c] at(%c) ranges(%r, %r) into %t window [5] query_box [16] key_box [16] dilation [1] warps 1
+    : memref<1x20x2x5xbf16>, !nagpu.shared<16x28xf32, padded>, !nagpu.fragment<16xi32, row, 1>, !nagpu.fragment<16xi32, row, 1>
+  return
+}

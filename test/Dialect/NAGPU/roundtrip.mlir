@@ -85,6 +85,9 @@ func.func @products(%q: !nagpu.shared<128x64xbf16, xor>,
   // GENERIC: "nagpu.ldmatrix"(%{{.*}}) <{column = 48 : i64, row = 0 : i64, transposed}>
   %b = nagpu.ldmatrix %k[0, 48] transposed
     : !nagpu.shared<64x64xbf16, xor> -> !nagpu.fragment<16x64xbf16, rhs, 4>
+  // CHECK: nagpu.ldmatrix %{{.*}}[16, 0] transposed : <64x64xbf16, xor> -> <64x16xbf16, lhs, 4>
+  %b0 = nagpu.ldmatrix %k[16, 0] transposed
+    : !nagpu.shared<64x64xbf16, xor> -> !nagpu.fragment<64x16xbf16, lhs, 4>
   // CHECK: nagpu.ldmatrix %{{.*}}[48, 8] : <64x64xbf16, xor> -> <16x56xbf16, rhs, 4>
   %b1 = nagpu.ldmatrix %k[48, 8]
     : !nagpu.shared<64x64xbf16, xor> -> !nagpu.fragment<16x56xbf16, rhs, 4>
@@ -101,6 +104,12 @@ func.func @products(%q: !nagpu.shared<128x64xbf16, xor>,
   // GENERIC: "nagpu.fma"(%{{.*}}, %{{.*}}, %{{.*}}) <{transposed}>
   %e = nagpu.fma %u, %v, %d transposed
     : !nagpu.shared<128x64xf32, padded>, !nagpu.shared<64x64xf32, padded>,
+      !nagpu.fragment<128x64xf32, accumulator, 4>
+  // CHECK: nagpu.fma %{{.*}}, %{{.*}}, %{{.*}} lhs_transposed : !nagpu.shared<64x128xf32, xor>, <64x64xf32, padded>, <128x64xf32, accumulator, 4>
+  // GENERIC: "nagpu.fma"(%{{.*}}, %{{.*}}, %{{.*}}) <{lhs_transposed}>
+  %ut = nagpu.alloc : !nagpu.shared<64x128xf32, xor>
+  %et = nagpu.fma %ut, %v, %d lhs_transposed
+    : !nagpu.shared<64x128xf32, xor>, !nagpu.shared<64x64xf32, padded>,
       !nagpu.fragment<128x64xf32, accumulator, 4>
   // CHECK: nagpu.fma %{{.*}}, %{{.*}}, %{{.*}} : !nagpu.fragment<128x64xf32, accumulator, 4>, <64x64xf32, padded>, <128x64xf32, accumulator, 4>
   %f = nagpu.fma %e, %v, %d
@@ -180,6 +189,11 @@ func.func @slots(%s: !nagpu.fragment<64x64xf32, accumulator, 2>, %scratch: !nagp
   %0 = nagpu.gather %weights[%b, %b] at(%b, %b) ranges(%r, %r, %r, %r) into %tile
     window [7, 7] query_box [8, 8] key_box [4, 16] dilation [1, 1] warps 2
     : memref<1x56x56x2x49xbf16>, !nagpu.shared<64x88xbf16, padded>,
+      !nagpu.fragment<64xi32, row, 2>, !nagpu.fragment<64xi32, row, 2>, !nagpu.fragment<64xi32, row, 2>, !nagpu.fragment<64xi32, row, 2>
+  // CHECK: nagpu.gather {{.*}} warps 2 for_cta : memref<1x56x56x2x49xf32>, <64x88xbf16, padded>
+  %1 = nagpu.gather %scores[%b, %b] at(%b, %b) ranges(%r, %r, %r, %r) into %tile
+    window [7, 7] query_box [8, 8] key_box [4, 16] dilation [1, 1] warps 2 for_cta
+    : memref<1x56x56x2x49xf32>, !nagpu.shared<64x88xbf16, padded>,
       !nagpu.fragment<64xi32, row, 2>, !nagpu.fragment<64xi32, row, 2>, !nagpu.fragment<64xi32, row, 2>, !nagpu.fragment<64xi32, row, 2>
   return
 }

@@ -70,8 +70,9 @@ struct SimplifyWindow : OpRewritePattern<OpTy> {
                                 PatternRewriter &rewriter) const override {
     // The first operands of all operations and their destination, unless it is
     // a bias, are [B, X.., H, ...].
-    SmallVector<Value> operands(op->getOperands().take_front(2));
-    if (!isa<AttentionDBiasOp>(op))
+    unsigned inputs = isa<QKDBiasOp>(op) ? 1 : 2;
+    SmallVector<Value> operands(op->getOperands().take_front(inputs));
+    if (!isa<AttentionDBiasOp, QKDBiasOp>(op))
       operands.push_back(op.getDpsInits().front());
     WindowAttr window = simplify(op.getWindow(), operands);
     if (window == op.getWindow())
@@ -283,6 +284,29 @@ void AVGradOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
   patterns.add<SimplifyWindow<AVGradOp>, DropFilledDestination<AVGradOp>>(
       context);
 }
+void QKDQOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                         MLIRContext *context) {
+  patterns.add<SimplifyWindow<QKDQOp>, DropFilledDestination<QKDQOp>>(context);
+}
+void QKDKOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                         MLIRContext *context) {
+  patterns.add<SimplifyWindow<QKDKOp>, DropFilledDestination<QKDKOp>>(context);
+}
+void QKDBiasOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                            MLIRContext *context) {
+  patterns.add<SimplifyWindow<QKDBiasOp>, DropFilledDestination<QKDBiasOp>>(
+      context);
+}
+void AVDWeightsOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                               MLIRContext *context) {
+  patterns
+      .add<SimplifyWindow<AVDWeightsOp>, DropFilledDestination<AVDWeightsOp>>(
+          context);
+}
+void AVDVOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                         MLIRContext *context) {
+  patterns.add<SimplifyWindow<AVDVOp>, DropFilledDestination<AVDVOp>>(context);
+}
 
 /// Folds casts that only forget sizes or a layout. Unlike upstream's
 /// foldMemRefCast it keeps those that add some: lowerings use static sizes.
@@ -338,6 +362,21 @@ LogicalResult QKGradOp::fold(FoldAdaptor, SmallVectorImpl<OpFoldResult> &) {
   return foldCasts(getOperation());
 }
 LogicalResult AVGradOp::fold(FoldAdaptor, SmallVectorImpl<OpFoldResult> &) {
+  return foldCasts(getOperation());
+}
+LogicalResult QKDQOp::fold(FoldAdaptor, SmallVectorImpl<OpFoldResult> &) {
+  return foldCasts(getOperation());
+}
+LogicalResult QKDKOp::fold(FoldAdaptor, SmallVectorImpl<OpFoldResult> &) {
+  return foldCasts(getOperation());
+}
+LogicalResult QKDBiasOp::fold(FoldAdaptor, SmallVectorImpl<OpFoldResult> &) {
+  return foldCasts(getOperation());
+}
+LogicalResult AVDWeightsOp::fold(FoldAdaptor, SmallVectorImpl<OpFoldResult> &) {
+  return foldCasts(getOperation());
+}
+LogicalResult AVDVOp::fold(FoldAdaptor, SmallVectorImpl<OpFoldResult> &) {
   return foldCasts(getOperation());
 }
 LogicalResult MergeGradOp::fold(FoldAdaptor, SmallVectorImpl<OpFoldResult> &) {

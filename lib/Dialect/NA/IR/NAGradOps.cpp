@@ -37,6 +37,15 @@ static AttentionOperands operandsWithStatistics(OpTy op) {
   return operands;
 }
 
+/// Replaces an operation by others that have one of its results each.
+static void replaceByParts(RewriterBase &rewriter, Operation *op,
+                           ArrayRef<Operation *> parts) {
+  SmallVector<Value> results;
+  for (Operation *part : parts)
+    llvm::append_range(results, part->getResults());
+  rewriter.replaceOp(op, results);
+}
+
 template <typename OpTy>
 static FloatType elementType(OpTy op) {
   return cast<FloatType>(shaped(op.getQuery()).getElementType());
@@ -412,6 +421,23 @@ LogicalResult QKGradOp::verify() {
   return success();
 }
 
+SmallVector<Operation *> QKGradOp::split(RewriterBase &rewriter) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(getOperation());
+  SmallVector<Operation *> parts = {
+      QKDQOp::create(rewriter, getLoc(), getKey(), getScoresGrad(),
+                     getQueryGrad(), getWindow(), getScaleAttr(),
+                     getScheduleAttr()),
+      QKDKOp::create(rewriter, getLoc(), getQuery(), getScoresGrad(),
+                     getKeyGrad(), getWindow(), getScaleAttr(),
+                     getScheduleAttr())};
+  if (getBiasGrad())
+    parts.push_back(QKDBiasOp::create(rewriter, getLoc(), getScoresGrad(),
+                                      getBiasGrad(), getWindow()));
+  replaceByParts(rewriter, getOperation(), parts);
+  return parts;
+}
+
 //===----------------------------------------------------------------------===//
 // AVGradOp
 //===----------------------------------------------------------------------===//
@@ -440,6 +466,125 @@ LogicalResult AVGradOp::verify() {
                                weights)) &&
       succeeded(
           verifyGradient(op, {"value_grad", shaped(getValueGrad())}, value)));
+}
+
+SmallVector<Operation *> AVGradOp::split(RewriterBase &rewriter) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(getOperation());
+  SmallVector<Operation *> parts = {
+      AVDWeightsOp::create(rewriter, getLoc(), getValue(), getOutputGrad(),
+                           getWeightsGrad(), getWindow(), getScheduleAttr()),
+      AVDVOp::create(rewriter, getLoc(), getWeights(), getOutputGrad(),
+                     getValueGrad(), getWindow(), getScheduleAttr())};
+  replaceByParts(rewriter, getOperation(), parts);
+  return parts;
+}
+
+//===----------------------------------------------------------------------===//
+// One gradient of a product
+//===----------------------------------------------------------------------===//
+
+MutableOperandRange QKDQOp::getDpsInitsMutable() {
+  return getQueryGradMutable();
+}
+
+std::optional<double> QKDQOp::getScaleValue() {
+  return scaleValue(getScale(), shaped(getQueryGrad()));
+}
+
+void QKDQOp::build(OpBuilder &builder, OperationState &state, Value key,
+                   Value scoresGrad, Value queryGrad, WindowAttr window,
+                   FloatAttr scale, ScheduleAttr schedule) {
+  build(builder, state, resultTypes(queryGrad), key, scoresGrad, queryGrad,
+        window, scale, schedule);
+}
+
+LogicalResult QKDQOp::verify() {
+  return verifyQK(getOperation(), {"query_grad", shaped(getQueryGrad())},
+                  {"key", shaped(getKey())},
+                  {"scores_grad", shaped(getScoresGrad())}, getWindow(),
+                  getScale(), getScheduleAttr());
+}
+
+MutableOperandRange QKDKOp::getDpsInitsMutable() { return getKeyGradMutable(); }
+
+std::optional<double> QKDKOp::getScaleValue() {
+  return scaleValue(getScale(), shaped(getQuery()));
+}
+
+void QKDKOp::build(OpBuilder &builder, OperationState &state, Value query,
+                   Value scoresGrad, Value keyGrad, WindowAttr window,
+                   FloatAttr scale, ScheduleAttr schedule) {
+  build(builder, state, resultTypes(keyGrad), query, scoresGrad, keyGrad,
+        window, scale, schedule);
+}
+
+LogicalResult QKDKOp::verify() {
+  return verifyQK(getOperation(), {"query", shaped(getQuery())},
+                  {"key_grad", shaped(getKeyGrad())},
+                  {"scores_grad", shaped(getScoresGrad())}, getWindow(),
+                  getScale(), getScheduleAttr());
+}
+
+MutableOperandRange QKDBiasOp::getDpsInitsMutable() {
+  return getBiasGradMutable();
+}
+
+void QKDBiasOp::build(OpBuilder &builder, OperationState &state,
+                      Value scoresGrad, Value biasGrad, WindowAttr window) {
+  build(builder, state, resultTypes(biasGrad), scoresGrad, biasGrad, window);
+}
+
+LogicalResult QKDBiasOp::verify() {
+  Operation *op = getOperation();
+  Named scores{"scores_grad", shaped(getScoresGrad())};
+  Named bias{"bias_grad", shaped(getBiasGrad())};
+  int64_t rank = getSpatialRank();
+  return success(
+      succeeded(verifyDestinationStyle(op)) &&
+      succeeded(verifyRank(op, scores, rank + 3, "[B, X.., Hq, prod(size)]")) &&
+      succeeded(
+          verifyRank(op, bias, rank + 1, "[Hq, 2 * size - 1 per axis]")) &&
+      succeeded(verifySameDims(op, "heads", {{scores, rank + 1}, {bias, 0}})) &&
+      succeeded(verifyTableAxes(op, bias, getWindow())) &&
+      succeeded(verifyWindowFits(op, getWindow(), {scores})) &&
+      succeeded(verifySlotCount(op, scores, getWindow())));
+}
+
+MutableOperandRange AVDWeightsOp::getDpsInitsMutable() {
+  return getWeightsGradMutable();
+}
+
+void AVDWeightsOp::build(OpBuilder &builder, OperationState &state, Value value,
+                         Value outputGrad, Value weightsGrad, WindowAttr window,
+                         ScheduleAttr schedule) {
+  build(builder, state, resultTypes(weightsGrad), value, outputGrad,
+        weightsGrad, window, schedule);
+}
+
+LogicalResult AVDWeightsOp::verify() {
+  return verifyAV(getOperation(), {"weights_grad", shaped(getWeightsGrad())},
+                  {"value", shaped(getValue())},
+                  {"output_grad", shaped(getOutputGrad())}, getWindow(),
+                  getScheduleAttr());
+}
+
+MutableOperandRange AVDVOp::getDpsInitsMutable() {
+  return getValueGradMutable();
+}
+
+void AVDVOp::build(OpBuilder &builder, OperationState &state, Value weights,
+                   Value outputGrad, Value valueGrad, WindowAttr window,
+                   ScheduleAttr schedule) {
+  build(builder, state, resultTypes(valueGrad), weights, outputGrad, valueGrad,
+        window, schedule);
+}
+
+LogicalResult AVDVOp::verify() {
+  return verifyAV(getOperation(), {"weights", shaped(getWeights())},
+                  {"value_grad", shaped(getValueGrad())},
+                  {"output_grad", shaped(getOutputGrad())}, getWindow(),
+                  getScheduleAttr());
 }
 
 //===----------------------------------------------------------------------===//

@@ -75,6 +75,21 @@ void QKGradOp::getEffects(Effects &effects) {
 void AVGradOp::getEffects(Effects &effects) {
   getDestinationStyleEffects(getOperation(), effects);
 }
+void QKDQOp::getEffects(Effects &effects) {
+  getDestinationStyleEffects(getOperation(), effects);
+}
+void QKDKOp::getEffects(Effects &effects) {
+  getDestinationStyleEffects(getOperation(), effects);
+}
+void QKDBiasOp::getEffects(Effects &effects) {
+  getDestinationStyleEffects(getOperation(), effects);
+}
+void AVDWeightsOp::getEffects(Effects &effects) {
+  getDestinationStyleEffects(getOperation(), effects);
+}
+void AVDVOp::getEffects(Effects &effects) {
+  getDestinationStyleEffects(getOperation(), effects);
+}
 void MergeGradOp::getEffects(Effects &effects) {
   getDestinationStyleEffects(getOperation(), effects);
 }
@@ -146,6 +161,31 @@ static SmallVector<DimSource> leadingDims(Value value) {
   return dims;
 }
 
+/// The sizes of a bias: the heads of `rows`, [B, X.., Hq, ..], and the window's
+/// sizes.
+static void reifyBias(OpBuilder &builder, OpResult bias, Value rows,
+                      WindowAttr window, ReifiedRankedShapedTypeDims &shapes) {
+  shapes.push_back(
+      reify(builder, bias, {DimSource(rows, window.getRank() + 1)}));
+  for (int64_t axis = 0; axis < window.getRank(); ++axis) {
+    OpFoldResult entries = builder.getIndexAttr(2 * window.getSize()[axis] - 1);
+    if (cast<ShapedType>(bias.getType()).isDynamicDim(axis + 1))
+      entries =
+          getValueOrCreateConstantIndexOp(builder, bias.getLoc(), entries);
+    shapes.back().push_back(entries);
+  }
+}
+
+/// The sizes of rows of slots, of the queries of `rows`, [B, X.., Hq, ..].
+static void reifySlots(OpBuilder &builder, OpResult result, Value rows,
+                       WindowAttr window, ReifiedRankedShapedTypeDims &shapes) {
+  shapes.push_back(reify(builder, result, leadingDims(rows)));
+  OpFoldResult slots = builder.getIndexAttr(window.getNumSlots());
+  if (cast<ShapedType>(result.getType()).isDynamicDim(lastDim(result)))
+    slots = getValueOrCreateConstantIndexOp(builder, result.getLoc(), slots);
+  shapes.back().push_back(slots);
+}
+
 /// The sizes of an output, whose rows are those of `rows` and whose last
 /// dimension is that of `channels`, and of an LSE, if there are such results.
 static void reifyOutputAndLse(OpBuilder &builder, Operation *op, Value rows,
@@ -169,14 +209,9 @@ AttentionOp::reifyResultShapes(OpBuilder &builder,
 
 LogicalResult QKOp::reifyResultShapes(OpBuilder &builder,
                                       ReifiedRankedShapedTypeDims &shapes) {
-  if (getNumResults() == 0)
-    return success();
-  OpResult result = getOperation()->getResult(0);
-  shapes.push_back(reify(builder, result, leadingDims(getQuery())));
-  OpFoldResult slots = builder.getIndexAttr(getWindow().getNumSlots());
-  if (cast<ShapedType>(result.getType()).isDynamicDim(lastDim(result)))
-    slots = getValueOrCreateConstantIndexOp(builder, getLoc(), slots);
-  shapes.back().push_back(slots);
+  if (getNumResults() != 0)
+    reifySlots(builder, getOperation()->getResult(0), getQuery(), getWindow(),
+               shapes);
   return success();
 }
 
@@ -268,19 +303,9 @@ LogicalResult QKGradOp::reifyResultShapes(OpBuilder &builder,
       {getQueryGrad(), getQuery()}, {getKeyGrad(), getKey()}};
   if (failed(reifyGradients(builder, getOperation(), gradients, shapes)))
     return failure();
-  if (getNumResults() < 3)
-    return success();
-  // The heads of the queries, and the window's sizes.
-  OpResult bias = getOperation()->getResult(2);
-  shapes.push_back(
-      reify(builder, bias, {DimSource(getQuery(), getSpatialRank() + 1)}));
-  for (int64_t axis = 0; axis < getSpatialRank(); ++axis) {
-    OpFoldResult entries =
-        builder.getIndexAttr(2 * getWindow().getSize()[axis] - 1);
-    if (cast<ShapedType>(bias.getType()).isDynamicDim(axis + 1))
-      entries = getValueOrCreateConstantIndexOp(builder, getLoc(), entries);
-    shapes.back().push_back(entries);
-  }
+  if (getNumResults() == 3)
+    reifyBias(builder, getOperation()->getResult(2), getQuery(), getWindow(),
+              shapes);
   return success();
 }
 
@@ -289,6 +314,54 @@ LogicalResult AVGradOp::reifyResultShapes(OpBuilder &builder,
   return reifyGradients(
       builder, getOperation(),
       {{getWeightsGrad(), getWeights()}, {getValueGrad(), getValue()}}, shapes);
+}
+
+/// The sizes of the gradient of a key or value, whose head is not an operand's:
+/// those of its destination.
+static void reifyDestination(OpBuilder &builder, Operation *op,
+                             ReifiedRankedShapedTypeDims &shapes) {
+  if (op->getNumResults() == 0)
+    return;
+  Value destination = cast<DestinationStyleOpInterface>(op).getDpsInits()[0];
+  SmallVector<DimSource> dims = leadingDims(destination);
+  dims.emplace_back(destination, lastDim(destination));
+  shapes.push_back(reify(builder, op->getResult(0), dims));
+}
+
+LogicalResult QKDQOp::reifyResultShapes(OpBuilder &builder,
+                                        ReifiedRankedShapedTypeDims &shapes) {
+  reifyOutputAndLse(builder, getOperation(), getScoresGrad(), getKey(), shapes);
+  return success();
+}
+
+LogicalResult QKDKOp::reifyResultShapes(OpBuilder &builder,
+                                        ReifiedRankedShapedTypeDims &shapes) {
+  reifyDestination(builder, getOperation(), shapes);
+  return success();
+}
+
+LogicalResult
+QKDBiasOp::reifyResultShapes(OpBuilder &builder,
+                             ReifiedRankedShapedTypeDims &shapes) {
+  if (getNumResults() != 0)
+    reifyBias(builder, getOperation()->getResult(0), getScoresGrad(),
+              getWindow(), shapes);
+  return success();
+}
+
+LogicalResult
+AVDWeightsOp::reifyResultShapes(OpBuilder &builder,
+                                ReifiedRankedShapedTypeDims &shapes) {
+  if (getNumResults() != 0)
+    reifySlots(builder, getOperation()->getResult(0), getOutputGrad(),
+               getWindow(), shapes);
+  return success();
+}
+
+LogicalResult AVDVOp::reifyResultShapes(OpBuilder &builder,
+                                        ReifiedRankedShapedTypeDims &shapes) {
+  reifyDestination(builder, getOperation(), shapes);
+  return success();
 }
 
 LogicalResult

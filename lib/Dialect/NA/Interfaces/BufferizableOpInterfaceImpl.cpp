@@ -109,6 +109,13 @@ void mlir::na::registerBufferizableOpInterfaceExternalModels(
         DestinationStyleModel<AttentionDBiasOp, false>>(*context);
     QKGradOp::attachInterface<DestinationStyleModel<QKGradOp, false>>(*context);
     AVGradOp::attachInterface<DestinationStyleModel<AVGradOp, false>>(*context);
+    QKDQOp::attachInterface<DestinationStyleModel<QKDQOp, false>>(*context);
+    QKDKOp::attachInterface<DestinationStyleModel<QKDKOp, false>>(*context);
+    QKDBiasOp::attachInterface<DestinationStyleModel<QKDBiasOp, false>>(
+        *context);
+    AVDWeightsOp::attachInterface<DestinationStyleModel<AVDWeightsOp, false>>(
+        *context);
+    AVDVOp::attachInterface<DestinationStyleModel<AVDVOp, false>>(*context);
     MergeGradOp::attachInterface<DestinationStyleModel<MergeGradOp, false>>(
         *context);
     TileLoadOp::attachInterface<DestinationStyleModel<TileLoadOp, false>>(

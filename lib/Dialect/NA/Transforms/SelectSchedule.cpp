@@ -162,6 +162,13 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
       leaveToNaive(op, workload);
       return success();
     }
+    if (chip && workload.gradient == ::na::schedule::Gradient::KeySums) {
+      op->emitRemark("na-select-schedule: the tiles that are given have no "
+                     "warps with 16 or 32 keys each and 16 queries, or a "
+                     "multiple of these: left for the naive lowering");
+      setNaive(op, rank);
+      return success();
+    }
     // Such tiles are still a program, of which a later pass may make something.
     return attach(op, fill(fixed, rank, 16), "no tiling fits " + target);
   }
@@ -231,15 +238,19 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
   }
 
   void leaveToNaive(Operation *op, const Workload &workload) {
-    bool hasKeys = workload.operation != "av";
-    bool hasValues = workload.operation != "qk";
+    bool hasKeys = workload.fused || workload.hasScores();
+    bool hasValues = workload.fused || !workload.hasScores();
     op->emitRemark("no tile of 16 queries and 16 keys with ")
         << (hasKeys ? workload.headDim : 0) << " channels of keys and "
         << (hasValues ? workload.valueDim : 0) << " of values fits the "
         << chip->sharedPerBlock
         << " bytes of shared memory and 255 registers of " << target
         << ": left for the naive lowering";
-    SmallVector<int64_t> ones(workload.axes.size(), 1);
+    setNaive(op, workload.axes.size());
+  }
+
+  static void setNaive(Operation *op, int64_t rank) {
+    SmallVector<int64_t> ones(rank, 1);
     op->setAttr("schedule",
                 ScheduleAttr::get(op->getContext(), "naive", ones, ones));
   }

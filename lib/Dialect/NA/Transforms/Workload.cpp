@@ -157,6 +157,18 @@ static Workload makeFusedWorkload(OpTy op, Value rows) {
   return workload;
 }
 
+/// A product of `weights`, whose rows are those of `rows`, and `values`.
+static Workload makeSumWorkload(StringRef operation, WindowAttr window,
+                                Value weights, Value values, Value rows,
+                                Value keys) {
+  Workload workload = makeWorkload(window, values, rows, keys,
+                                   /*heads=*/Value(), values);
+  workload.operation = operation.str();
+  workload.slotBytes =
+      cast<ShapedType>(weights.getType()).getElementTypeBitWidth() / 8;
+  return workload;
+}
+
 std::optional<Workload> mlir::na::getWorkload(Operation *op) {
   if (auto attention = dyn_cast<AttentionOp>(op))
     return makeFusedWorkload(attention, attention.getQuery());
@@ -187,6 +199,32 @@ std::optional<Workload> mlir::na::getWorkload(Operation *op) {
                                      /*values=*/Value());
     workload.operation = "qk";
     addBias(qk.getBias(), workload);
+    return workload;
+  }
+  if (auto dq = dyn_cast<QKDQOp>(op))
+    return makeSumWorkload("qk_dq", dq.getWindow(), dq.getScoresGrad(),
+                           dq.getKey(), dq.getScoresGrad(), dq.getKey());
+  if (auto dk = dyn_cast<QKDKOp>(op)) {
+    Workload workload =
+        makeSumWorkload("qk_dk", dk.getWindow(), dk.getScoresGrad(),
+                        dk.getQuery(), dk.getKeyGrad(), dk.getKeyGrad());
+    workload.gradient = ::na::schedule::Gradient::KeySums;
+    workload.heads = getSize(dk.getQuery(), dk.getWindow().getRank() + 1);
+    return workload;
+  }
+  if (auto dv = dyn_cast<AVDVOp>(op)) {
+    Workload workload = makeSumWorkload("av_dv", dv.getWindow(),
+                                        dv.getWeights(), dv.getOutputGrad(),
+                                        dv.getValueGrad(), dv.getValueGrad());
+    workload.gradient = ::na::schedule::Gradient::KeySums;
+    workload.heads = getSize(dv.getOutputGrad(), dv.getWindow().getRank() + 1);
+    return workload;
+  }
+  if (auto dw = dyn_cast<AVDWeightsOp>(op)) {
+    Workload workload =
+        makeWorkload(dw.getWindow(), dw.getOutputGrad(), dw.getOutputGrad(),
+                     dw.getValue(), dw.getValue(), /*values=*/Value());
+    workload.operation = "av_dweights";
     return workload;
   }
   if (auto av = dyn_cast<AVOp>(op)) {

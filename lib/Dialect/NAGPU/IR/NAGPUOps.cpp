@@ -273,14 +273,21 @@ LogicalResult LdMatrixOp::verify() {
                            "that of 'source'")))
     return failure();
   bool lhs = result.getRole() == Role::Lhs;
-  if (lhs && getTransposed())
-    return emitOpError() << "'transposed' is for role rhs, result has role lhs";
   if (getPermuted() && (lhs || getTransposed() || !element.isF32()))
     return emitOpError()
            << "'permuted' is for role rhs of 'f32' that is not transposed, "
               "result is "
            << result << (getTransposed() ? ", transposed" : "");
-  if (lhs && (getRow() != 0 || result.getRows() != source.getRows()))
+  if (lhs && getTransposed()) {
+    int64_t rows = source.getColumns();
+    bool gathered =
+        rows == ScatterOp::getScratchColumns(result.getRows(), element);
+    if (getColumn() != 0 || (result.getRows() != rows && !gathered))
+      return emitOpError() << "'column' is " << int64_t(getColumn())
+                           << " and the result has " << result.getRows()
+                           << " rows, expected column 0 and all " << rows
+                           << " columns of 'source' (role lhs, transposed)";
+  } else if (lhs && (getRow() != 0 || result.getRows() != source.getRows()))
     return emitOpError() << "'row' is " << int64_t(getRow())
                          << " and the result has " << result.getRows()
                          << " rows, expected row 0 and all " << source.getRows()
@@ -332,6 +339,9 @@ LogicalResult FmaOp::verify() {
     if (failed(verifyRole(*this, "lhs", lhs, Role::Accumulator)) ||
         failed(verifyWarps(*this, "lhs", lhs, acc.getWarps(), "acc")))
       return failure();
+    if (getLhsTransposed())
+      return emitOpError() << "'lhs_transposed' is for a shared tile, 'lhs' is "
+                           << lhs;
     element = lhs.getElementType();
     rows = lhs.getRows();
     depth = lhs.getColumns();
@@ -343,19 +353,27 @@ LogicalResult FmaOp::verify() {
     rows = shared.getRows();
     depth = shared.getColumns();
   }
+  if (getLhsTransposed())
+    std::swap(rows, depth);
   bool transposed = getTransposed();
   int64_t rhsDepth = transposed ? rhs.getColumns() : rhs.getRows();
   int64_t columns = transposed ? rhs.getRows() : rhs.getColumns();
   // Behind the weights that nagpu.gather fills in, a tile has more columns.
-  bool gathered = !transposed && isa<SharedType>(getLhs().getType()) &&
-                  depth == ScatterOp::getScratchColumns(rhsDepth, element);
+  bool gathered = !transposed && isa<SharedType>(getLhs().getType());
+  auto isScratch = [&](int64_t columns, int64_t keys) {
+    return gathered && columns == ScatterOp::getScratchColumns(keys, element);
+  };
+  if (getLhsTransposed() && isScratch(rows, acc.getRows()))
+    rows = acc.getRows();
+  if (!getLhsTransposed() && isScratch(depth, rhsDepth))
+    depth = rhsDepth;
   return failure(
       failed(verifyNoRing(*this, "rhs", rhs)) ||
       failed(verifyF32(*this, "lhs", element)) ||
       failed(verifyF32(*this, "rhs", rhs.getElementType())) ||
       failed(verifyF32(*this, "acc", acc.getElementType())) ||
-      failed(verifySize(*this, "rhs", transposed ? 1 : 0, "K", rhsDepth,
-                        gathered ? rhsDepth : depth, "lhs")) ||
+      failed(verifySize(*this, "rhs", transposed ? 1 : 0, "K", rhsDepth, depth,
+                        "lhs")) ||
       failed(verifySize(*this, "acc", 0, "M", acc.getRows(), rows, "lhs")) ||
       failed(
           verifySize(*this, "acc", 1, "N", acc.getColumns(), columns, "rhs")));
@@ -629,10 +647,15 @@ static LogicalResult
 verifySlots(OpTy op, StringRef memrefName, MemRefType memref, StringRef name,
             SharedType tile, int64_t moreRows, int64_t warps) {
   if (failed(verifyNoRing(op, name, tile)) ||
-      failed(verifyNoPanels(op, name, tile)) ||
-      failed(verifyElement(op, name, tile.getElementType(),
-                           memref.getElementType(),
-                           ("that of '" + memrefName + "'").str())))
+      failed(verifyNoPanels(op, name, tile)))
+    return failure();
+  // A gather rounds.
+  bool rounds =
+      std::is_same_v<OpTy, GatherOp> && memref.getElementType().isF32() &&
+      (tile.getElementType().isF16() || tile.getElementType().isBF16());
+  if (!rounds && failed(verifyElement(op, name, tile.getElementType(),
+                                      memref.getElementType(),
+                                      ("that of '" + memrefName + "'").str())))
     return failure();
   if (tile.getSwizzle() == Swizzle::Xor)
     return op.emitOpError()

@@ -488,13 +488,14 @@ Value LayoutAssigner::getLhsSlice(Value tile, int64_t column, int64_t depth) {
 }
 
 /// acc + lhs * rhs, or lhs * rhs^T with `transposed`. `rhs` is a shared tile,
-/// `lhs` a shared tile or a fragment.
+/// `lhs` a shared tile, which may be [K, M], or a fragment.
 Value LayoutAssigner::buildProduct(Value lhs, Value rhs, Value acc,
-                                   bool transposed) {
+                                   bool transposed, bool lhsTransposed) {
   auto rhsType = cast<SharedType>(rhs.getType());
   Type elementType = rhsType.getElementType();
   if (elementType.isF32() && !tf32)
-    return FmaOp::create(b, acc.getType(), lhs, rhs, acc, transposed);
+    return FmaOp::create(b, acc.getType(), lhs, rhs, acc, transposed,
+                         lhsTransposed);
 
   int64_t depth = depthOf(elementType);
   int64_t inner = transposed ? rhsType.getColumns() : rhsType.getRows();
@@ -510,7 +511,18 @@ Value LayoutAssigner::buildProduct(Value lhs, Value rhs, Value acc,
   auto rhsSlice = FragmentType::get(b.getContext(), {depth, outer}, elementType,
                                     Role::Rhs, warps);
   for (int64_t k = 0; k < inner; k += depth) {
-    Value left = fromFragment ? Value() : getLhsSlice(lhs, k, depth);
+    Value left;
+    if (lhsTransposed)
+      left = LdMatrixOp::create(
+          b,
+          FragmentType::get(
+              b.getContext(),
+              {cast<FragmentType>(acc.getType()).getRows(), depth}, elementType,
+              Role::Lhs, warps),
+          lhs, /*row=*/k, /*column=*/0, /*transposed=*/true,
+          /*permuted=*/false);
+    else if (!fromFragment)
+      left = getLhsSlice(lhs, k, depth);
     Value right = LdMatrixOp::create(
         b, rhsSlice, rhs, transposed ? 0 : k, transposed ? k : 0, transposed,
         /*permuted=*/fromFragment && elementType.isF32());
@@ -525,6 +537,13 @@ Value LayoutAssigner::buildProduct(Value lhs, Value rhs, Value acc,
     acc = MmaOp::create(b, acc.getType(), left, right, acc);
   }
   return acc;
+}
+
+bool mlir::nagpu::isTransposedLhs(linalg::ContractOp op) {
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  return op.getInputs()[0].getDefiningOp<mlir::na::TileGatherOp>() &&
+         maps[0].getNumResults() == 2 && maps[2].getNumResults() == 2 &&
+         maps[0].getResult(1) == maps[2].getResult(0);
 }
 
 LogicalResult LayoutAssigner::convertContract(linalg::ContractOp op) {
@@ -545,14 +564,15 @@ LogicalResult LayoutAssigner::convertContract(linalg::ContractOp op) {
   if (warpgroups && is(maps[0], k, m) && is(maps[1], k, n))
     return convertColumnSums(op);
   bool transposed = is(maps[1], n, k);
+  bool lhsTransposed = isTransposedLhs(op);
   Value left = op.getInputs()[0], right = op.getInputs()[1];
   Value acc = fragment(op.getOutputs()[0]);
   Value rhs = tiles.lookup(right);
   Value lhs = tiles.lookup(left);
   if (!lhs)
     lhs = fragment(left);
-  if (!is(maps[0], m, k) || !(transposed || is(maps[1], k, n)) || !lhs ||
-      !rhs || !acc)
+  if (!(lhsTransposed || is(maps[0], m, k)) ||
+      !(transposed || is(maps[1], k, n)) || !lhs || !rhs || !acc)
     return op.emitError("nagpu-assign-layouts: expected a product of a tile of "
                         "queries or weights with a loaded tile");
   auto getElement = [](Value value) {
@@ -570,8 +590,9 @@ LogicalResult LayoutAssigner::convertContract(linalg::ContractOp op) {
       getElement(left).isF32())
     return op.emitError("nagpu-assign-layouts: a product of computed tf32 "
                         "weights with a transposed tile");
-  Value product = warpgroups ? buildWarpgroupProduct(lhs, rhs, acc, transposed)
-                             : buildProduct(lhs, rhs, acc, transposed);
+  Value product = warpgroups
+                      ? buildWarpgroupProduct(lhs, rhs, acc, transposed)
+                      : buildProduct(lhs, rhs, acc, transposed, lhsTransposed);
   if (!product)
     return failure();
   fragments[op.getResult(0)] = product;

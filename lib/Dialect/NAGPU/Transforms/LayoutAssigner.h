@@ -33,6 +33,9 @@ SmallVector<Value> buildMap(
     FragmentType over,
     function_ref<SmallVector<Value>(ImplicitLocOpBuilder &, ValueRange)> body);
 
+/// Whether the left operand of a product is gathered weights, transposed.
+bool isTransposedLhs(linalg::ContractOp op);
+
 /// Rebuilds the body of a launch on tensors as one on fragments.
 class LayoutAssigner {
 public:
@@ -59,7 +62,8 @@ private:
   LogicalResult convertFill(linalg::FillOp op);
   LogicalResult convertContract(linalg::ContractOp op);
   void convertScalar(Operation &op);
-  Value buildProduct(Value lhs, Value rhs, Value acc, bool transposed);
+  Value buildProduct(Value lhs, Value rhs, Value acc, bool transposed,
+                     bool lhsTransposed);
   Value getLhsSlice(Value tile, int64_t column, int64_t depth);
   int64_t countRegisters(scf::ForOp loop, ValueRange inits);
   /// The fragment for a tensor that `op` computes; null, after an error, if

@@ -443,17 +443,30 @@ LogicalResult LayoutAssigner::convertGather(mlir::na::TileGatherOp op) {
     auto product = dyn_cast<linalg::ContractOp>(user);
     return product && product.getInputs()[0] == op.getResult();
   };
-  if (tensor.getElementType() == memref.getElementType() &&
-      llvm::all_of(op->getUsers(), isFactor) &&
+  // Of a product in which weights are transposed, the rows are those of all
+  // warps.
+  bool forCta = llvm::any_of(op->getUsers(), [&](Operation *user) {
+    auto product = dyn_cast<linalg::ContractOp>(user);
+    return product && isTransposedLhs(product);
+  });
+  Type element = tensor.getElementType();
+  bool converts = element == memref.getElementType() ||
+                  (memref.getElementType().isF32() &&
+                   element.getIntOrFloatBitWidth() == 16);
+  if (converts && llvm::all_of(op->getUsers(), isFactor) &&
       hasSlots(memref, tensor.getDimSize(1), op.getKeyBox())) {
-    Value tile = buildScratch(tensor.getDimSize(0), op.getKeyBox(),
-                              memref.getElementType());
-    tiles[op.getResult()] =
-        GatherOp::create(b, tile.getType(), source, tile, batch, head, at,
-                         inputs, op.getWindow().getSize(), op.getQueryBox(),
-                         op.getKeyBox(), op.getWindow().getDilation(), warps);
+    Value tile = buildScratch(tensor.getDimSize(0), op.getKeyBox(), element);
+    tiles[op.getResult()] = GatherOp::create(
+        b, tile.getType(), source, tile, batch, head, at, inputs,
+        op.getWindow().getSize(), op.getQueryBox(), op.getKeyBox(),
+        op.getWindow().getDilation(), warps, forCta);
     return success();
   }
+  if (forCta)
+    return op.emitError("nagpu-assign-layouts: weights of type ")
+           << memref << " as " << element
+           << " cannot be transposed, expected contiguous ones of the tile's "
+              "type or f32";
   fragments[op.getResult()] = buildMap(
       b, inputs, {type}, {},
       [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {

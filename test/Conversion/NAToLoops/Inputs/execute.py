@@ -348,7 +348,10 @@ def compile_problems(todo, pipeline, name):
     for command in (
         [na_opt, source, "--pass-pipeline=" + pipeline.replace("\n", ""), "-o", lowered],
         [mlir_translate, "--mlir-to-llvmir", lowered, "-o", llvm],
-        [clang, "-O1", "-march=native", "-Wno-override-module", "-shared", "-rtlib=compiler-rt", llvm, "-lm",
+        # Conversions to bf16 are calls on hosts without instructions for them, which
+        # older versions of libgcc lack.
+        [clang, "-O1", "-march=native", "-Wno-override-module", "-shared",
+         "-rtlib=compiler-rt", llvm, "-lm",
          "-o", library],
     ):
         subprocess.run(command, check=True)

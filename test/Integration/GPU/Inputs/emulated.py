@@ -1,5 +1,5 @@
-# Lowers na.attention, na.qk, na.av and the gradients na.attention_dq and
-# na.attention_dkv to the operations of a GPU's threads, runs every thread block
+# Lowers na.attention, na.qk, na.av and their gradients (na.attention_dq, na.qk_dk
+# and so on) to the operations of a GPU's threads, runs every thread block
 # of the kernel (see ../../../Conversion/NAGPUToNVVM/Inputs/cta.py), and compares
 # with the f64 reference: layouts, masks, pipelines and shared memory as one,
 # where there is no GPU. Outputs start as NaN, and NaNs lie between the tensors.
@@ -30,7 +30,7 @@ class Case:
     def __init__(self, name, shape, window, query_tile, key_tile, warps,
                  dtype="bf16", stages=2, heads=1, key_heads=None, channels=16,
                  values=None, batch=1, tf32=False, bias=False, extra=0,
-                 scale=None, op="attention", tile_heads=1, **axes):
+                 scale=None, op="attention", tile_heads=1, weights="f32", **axes):
         self.name, self.shape, self.window = name, shape, window
         self.query_tile, self.key_tile, self.warps = query_tile, key_tile, warps
         self.dtype, self.stages, self.heads = dtype, stages, heads
@@ -40,6 +40,8 @@ class Case:
         self.scale, self.op, self.axes = scale, op, axes
         # Query heads that share a tile.
         self.tile_heads = tile_heads
+        # The type of weights and their gradient, where they have one of their own.
+        self.weights = weights
 
 
 CASES = [
@@ -141,6 +143,46 @@ CASES = [
          tf32=True, channels=24),
     Case("dkv, f32", (33,), (11,), (16,), (32,), 2, op="dkv", dtype="f32",
          channels=12, stride=[3]),
+    Case("dq of scores", (11, 13), (5, 4), (4, 8), (2, 8), 2, op="qk_dq", heads=4,
+         key_heads=2, causal=[True, False], channels=24, batch=2),
+    Case("dq of scores, f32", (23,), (7,), (32,), (16,), 1, op="qk_dq",
+         dtype="f32", stride=[3], scale=-0.5),
+    Case("dq of scores, tf32", (23,), (9,), (32,), (32,), 1, op="qk_dq",
+         dtype="f32", tf32=True, channels=24),
+    Case("dk of scores", (33,), (9,), (32,), (32,), 2, op="qk_dk", heads=2,
+         batch=2),
+    Case("dk of scores, causal, grouped heads, f16", (65,), (20,), (32,), (64,),
+         2, op="qk_dk", dtype="f16", heads=6, key_heads=2, causal=[True],
+         stages=3, channels=24),
+    Case("dk of scores in two axes, strided and dilated", (17, 19), (5, 6),
+         (2, 8), (4, 8), 1, op="qk_dk", stride=[2, 1], dilation=[1, 3],
+         channels=32, causal=[False, True]),
+    Case("dk of scores in three axes, one stage", (5, 5, 9), (3, 2, 5), (2, 2, 8),
+         (2, 2, 8), 2, op="qk_dk", dilation=[1, 2, 1], stages=1),
+    Case("dk of scores, two rows of blocks a warp", (65,), (17,), (64,), (128,), 4,
+         op="qk_dk", channels=64, heads=3, key_heads=1, scale=0.0),
+    Case("dk of scores, more slots than lanes", (9, 50), (3, 21), (2, 16), (4, 16),
+         2, op="qk_dk", heads=2, channels=40),
+    Case("dk of scores, f32", (33,), (11,), (32,), (32,), 2, op="qk_dk",
+         dtype="f32", channels=12, stride=[3], heads=2, key_heads=1),
+    Case("dk of scores, two rows of blocks a warp, f32", (9, 12), (5, 6), (4, 8),
+         (4, 8), 1, op="qk_dk", dtype="f32", channels=20),
+    Case("dk of scores, tf32", (33,), (11,), (32,), (32,), 1, op="qk_dk",
+         dtype="f32", tf32=True, channels=24, causal=[True]),
+    Case("dk of scores, two warps, tf32", (9, 12), (5, 6), (4, 8), (4, 8), 2,
+         op="qk_dk", dtype="f32", tf32=True, channels=16),
+    Case("dv of weights", (41,), (9,), (32,), (64,), 2, op="av_dv", heads=4,
+         key_heads=2, values=40, causal=[True], weights="bf16"),
+    Case("dv of weights of f32", (11, 13), (5, 4), (4, 8), (4, 8), 2, op="av_dv",
+         heads=2, key_heads=1, values=24, dilation=[2, 1]),
+    Case("dv of weights, f16", (5, 6, 9), (3, 3, 5), (2, 2, 8), (2, 4, 4), 2,
+         op="av_dv", dtype="f16", weights="f16", stride=[1, 2, 1]),
+    Case("gradient of weights", (11, 13), (5, 4), (4, 8), (2, 8), 2,
+         op="av_dweights", heads=2, key_heads=1, batch=2, stride=[1, 2]),
+    Case("gradient of weights, bf16", (23,), (7,), (16,), (16,), 1,
+         op="av_dweights", weights="bf16", dilation=[2], values=24),
+    Case("gradient of weights, tf32", (23,), (9,), (32,), (32,), 1,
+         op="av_dweights", dtype="f32", tf32=True),
 ]
 
 # Inputs, statistics, outputs of each operation.
@@ -149,6 +191,8 @@ OPERANDS = {
     "av": ("w v", "", "o"),
     "dq": ("q k v do", "lse delta", "dq"),
     "dkv": ("q k v do", "lse delta", "dk dv"),
+    "qk_dq": ("k ds", "", "dq"), "qk_dk": ("q ds", "", "dk"),
+    "av_dweights": ("v do", "", "dw"), "av_dv": ("w do", "", "dv"),
 }
 
 
@@ -206,6 +250,33 @@ def compare(case, name, out, expected, gradient=False):
     assert whole <= limits[0] and row <= limits[1], (case.name, name, whole, row)
 
 
+def product_gradients(case, random, inputs, shapes):
+    """The inputs of a gradient of na.qk or na.av, and what comes out. Slots that no
+    key fills hold NaN."""
+    whole = "q k ds" if case.op.startswith("qk") else "w v do"
+    options = dict(window=list(case.window), **case.axes)
+    empty = np.isneginf(reference.qk(np.zeros((*shapes["q"][:-1], 1)),
+                                     np.zeros((*shapes["k"][:-1], 1)), **options))
+    values = {}
+    for name in whole.split():
+        x = random.standard_normal(shapes[name]).astype(np.float32)
+        if name in ("ds", "w"):
+            x[empty] = np.nan
+        values[name] = decode(encode(x, kind_of(case, name)), kind_of(case, name))
+    exact = {name: x.astype(np.float64) for name, x in values.items()}
+    if case.op.startswith("qk"):
+        options["scale"] = case.scale
+    gradients = getattr(reference, case.op[:2] + "_grad")(**exact, **options)
+    return {name: values[name] for name in inputs}, gradients
+
+
+def kind_of(case, name):
+    if name in ("s", "ds", "lse", "delta"):
+        return "f32"
+    # Those of na.av have the type of the values.
+    return case.weights if name in ("w", "dw") and case.op != "av" else case.dtype
+
+
 def run(case, seed):
     random = np.random.default_rng(seed)
     inputs, statistics, outputs = (
@@ -217,7 +288,8 @@ def run(case, seed):
               "v": (case.key_heads, case.values),
               "do": (case.heads, case.values), "o": (case.heads, case.values),
               "s": (case.heads, slots), "lse": (case.heads,)}
-    shapes.update(dq=shapes["q"], dk=shapes["k"], dv=shapes["v"])
+    shapes.update(dq=shapes["q"], dk=shapes["k"], dv=shapes["v"],
+                  ds=shapes["s"], dw=shapes["w"])
     shapes = {name: (*tokens, *shape) for name, shape in shapes.items()}
     if case.bias:
         shapes["bias"] = case.heads, *(2 * w - 1 for w in case.window)
@@ -227,7 +299,7 @@ def run(case, seed):
         shapes["ev"] = *shapes["ek"][:-1], case.values
         inputs += ["ek", "ev"]
 
-    values = {}
+    values, gradient = {}, bool(statistics) or "_" in case.op
     for name in inputs:
         x = random.standard_normal(shapes[name]).astype(np.float32)
         values[name] = decode(encode(x, case.dtype), case.dtype)
@@ -235,7 +307,9 @@ def run(case, seed):
     options = dict(window=list(case.window), **case.axes)
     if case.op != "av":
         options["scale"] = case.scale
-    if statistics:
+    if "_" in case.op:
+        values, expected = product_gradients(case, random, inputs, shapes)
+    elif statistics:
         expected = reference.attention_grad(**exact, **options)
         output_grad = exact.pop("do")
         output, lse = reference.attention(**exact, **options)
@@ -250,8 +324,7 @@ def run(case, seed):
     for name in outputs:
         values[name] = np.full(shapes[name], np.nan)
 
-    kinds = {name: "f32" if name in ("s", "lse", "delta") else case.dtype
-             for name in values}
+    kinds = {name: kind_of(case, name) for name in values}
     cta = Kernel(lower(case, {name: (x, kinds[name])
                               for name, x in values.items()}),
                  32 * case.warps, 1 << 17)
@@ -260,7 +333,7 @@ def run(case, seed):
     cta.check_gaps()
     for name in outputs:
         compare(case, name, cta.read_back(memrefs[name]), expected[name],
-                gradient=bool(statistics))
+                gradient=gradient)
 
 
 with np.errstate(all="ignore"):

@@ -495,7 +495,8 @@ def NA_QKGradOp : NA_StructuredOp<"qk_grad"> {
     | `query_grad`, `key_grad` | `query`'s, `key`'s | the query's |
     | `bias_grad` (optional) | `[Hq, 2 * size_x - 1, ..]` | f32 or the query's |
 
-    All sums are in f32, or f64 for f64.
+    All sums are in f32, or f64 for f64. `na-decompose-product-grad` rewrites the
+    operation into one operation for each gradient.
 
     Errors: as `na.qk`; a gradient whose shape or element type is not that of
     its operand.
@@ -540,6 +541,9 @@ def NA_QKGradOp : NA_StructuredOp<"qk_grad"> {
     int64_t getSpatialRank() { return getWindow().getRank(); }
     /// The scale as a number; fails (nullopt) when it defaults and D is dynamic.
     std::optional<double> getScaleValue();
+    /// Replaces the operation by one for each gradient, which are returned.
+    ::llvm::SmallVector<::mlir::Operation *>
+    split(::mlir::RewriterBase &rewriter);
   }];
 }
 
@@ -563,6 +567,8 @@ def NA_AVGradOp : NA_StructuredOp<"av_grad"> {
     | `weights_grad`, `value_grad` | `weights`'s, `value`'s | the weights', the value's |
 
     All sums are in f32, or f64 when the values are f64.
+    `na-decompose-product-grad` rewrites the operation into one operation for
+    each gradient.
 
     Errors: as `na.av`; a gradient whose shape or element type is not that of
     its operand.
@@ -601,6 +607,9 @@ def NA_AVGradOp : NA_StructuredOp<"av_grad"> {
   let hasCanonicalizer = 1;
   let extraClassDeclaration = baseClassDeclaration # [{
     int64_t getSpatialRank() { return getWindow().getRank(); }
+    /// Replaces the operation by one for each gradient, which are returned.
+    ::llvm::SmallVector<::mlir::Operation *>
+    split(::mlir::RewriterBase &rewriter);
   }];
 }
 

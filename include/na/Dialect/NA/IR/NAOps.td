@@ -305,6 +305,7 @@ def NA_MergeOp : NA_StructuredOp<"merge",
 }
 
 include "na/Dialect/NA/IR/NAGradOps.td"
+include "na/Dialect/NA/IR/NAProductGradOps.td"
 include "na/Dialect/NA/IR/NATileOps.td"
 
 #endif // NA_DIALECT_NA_IR_NAOPS_TD

@@ -278,7 +278,7 @@ def NA_TileGatherOp : NA_TileOp<"gather",
   let description = [{
     The inverse of `na.tile.scatter`: a dense tile of weights, 0 for pairs
     outside the window and for queries outside the tensor; a narrower source
-    element type is extended to the tile's.
+    element type is extended to the tile's, and f32 is rounded to f16 or bf16.
 
     Example:
 

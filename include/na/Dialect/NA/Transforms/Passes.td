@@ -470,6 +470,41 @@ def NADecomposeAttentionGrad : Pass<"na-decompose-attention-grad"> {
   ];
 }
 
+def NADecomposeProductGrad : Pass<"na-decompose-product-grad"> {
+  let summary = "Rewrite the gradients of na.qk and na.av as one product each";
+  let description = [{
+    Rewrites `na.qk_grad` as `na.qk_dq`, `na.qk_dk` and, where the destination is
+    there, `na.qk_dbias`, and `na.av_grad` as `na.av_dweights` and `na.av_dv`, so
+    that each product gets a schedule and tiles of its own. Scale and schedule
+    are passed on.
+
+    Example: `-na-decompose-product-grad` turns
+
+    ```mlir
+    %dq, %dk = na.qk_grad
+        ins(%q, %k, %ds : tensor<1x56x2x32xf32>, tensor<1x56x2x32xf32>,
+                          tensor<1x56x2x7xf32>)
+        outs(%dq0, %dk0 : tensor<1x56x2x32xf32>, tensor<1x56x2x32xf32>)
+        window(<size = [7]>) -> tensor<1x56x2x32xf32>, tensor<1x56x2x32xf32>
+    ```
+
+    into
+
+    ```mlir
+    %dq = na.qk_dq
+        ins(%k, %ds : tensor<1x56x2x32xf32>, tensor<1x56x2x7xf32>)
+        outs(%dq0 : tensor<1x56x2x32xf32>) window(<size = [7]>)
+        -> tensor<1x56x2x32xf32>
+    %dk = na.qk_dk
+        ins(%q, %ds : tensor<1x56x2x32xf32>, tensor<1x56x2x7xf32>)
+        outs(%dk0 : tensor<1x56x2x32xf32>) window(<size = [7]>)
+        -> tensor<1x56x2x32xf32>
+    ```
+
+    Errors: none.
+  }];
+}
+
 def NAInsertGrad : Pass<"na-insert-grad", "::mlir::ModuleOp"> {
   let summary = "Add the backward function of functions with na operations";
   let description = [{
@@ -535,27 +570,37 @@ def NAInsertGrad : Pass<"na-insert-grad", "::mlir::ModuleOp"> {
 }
 
 def NATileUnfused : Pass<"na-tile-unfused"> {
-  let summary = "Tile na.qk and na.av into dense products";
+  let summary = "Tile na.qk, na.av and their gradients into dense products";
   let description = [{
-    Turns `na.qk` and `na.av` on memrefs into a parallel grid over batch, head
-    and query tiles around a loop over the key tiles that cover the union of the
-    tile's windows, with one dense product per key tile.
+    Turns `na.qk`, `na.av` and the gradients of their operands on memrefs into a
+    parallel grid over batch, head and query tiles around a loop over the key
+    tiles that cover the union of the tile's windows, with one dense product per
+    key tile.
 
-    * `na.qk`: keys times queries, `[keys, queries]`; entries inside the window
-      are scattered to the slots of their rows. If an axis is causal, the scores
-      are first filled with -inf, which the slots that no key fills keep.
-    * `na.av`: the slots of the tile's rows, gathered to a dense tile
-      `[queries, keys]` with zeros outside the windows, times values.
+    * `na.qk` and `na.av_dweights`: keys times queries, `[keys, queries]`;
+      entries inside the window are scattered to the slots of their rows. If an
+      axis is causal, the scores are first filled with -inf, and gradients with
+      0, which the slots that no key fills keep.
+    * `na.av` and `na.qk_dq`: the slots of the tile's rows, gathered to a dense
+      tile `[queries, keys]` with zeros outside the windows, times values.
+    * `na.av_dv` and `na.qk_dk`: tiles of the grid are of keys, and the loop goes
+      over the tiles of queries that see them, of one query head of the group
+      after the other. The slots of the queries, gathered to a dense tile
+      `[queries, keys]`, are transposed in the product.
 
-    Products are in the type of the scores for `na.qk`; for `na.av` in f64 if
+    Products are in the type of the scores for `na.qk`; for others in f64 if
     weights or values are f64, otherwise in f32. Tiles come from the operation's
     schedule. If that is for a GPU, the program has the GPU form of
     `na-tile-and-fuse`: scores are `[queries, keys]` and scaled after the
     product, operands stay in their own type, and values of many channels are
-    cut into chunks.
+    cut into chunks. Gradients round weights to the type of the other operand
+    as they are gathered.
 
     Operations with dynamic heads, head dim or value dim are left for
-    `convert-na-to-loops`, with a remark; so are `na.qk_grad` and `na.av_grad`.
+    `convert-na-to-loops`, with a remark. So are, of a schedule for a GPU,
+    gradients of keys and values whose slots are not contiguous. `na.qk_grad`
+    and `na.av_grad` are to be decomposed before
+    (`na-decompose-product-grad`); they and `na.qk_dbias` are left alone.
 
     Example: with 16 queries and 24 keys per tile, `-na-tile-unfused` and
     canonicalisation turn

@@ -177,8 +177,9 @@ def NAGPU_LdMatrixOp : NAGPU_Op<"ldmatrix", [MemoryEffects<[MemRead]>]> {
   let description = [{
     The slice starts at row `row` and column `column` of the tile and has the
     result's shape; with `transposed` the result is the transpose of the slice
-    (its rows are the tile's columns). An `lhs` is never transposed, starts at
-    row 0 and has all rows of the tile. 16-bit elements take `ldmatrix`. With
+    (its rows are the tile's columns). An `lhs` starts at row 0 and has all rows
+    of the tile; a transposed one starts at column 0, and where the tile is one
+    of `nagpu.gather`, the keys are its rows. 16-bit elements take `ldmatrix`. With
     `permuted` (32-bit `rhs` only), row `8 k + 4 r + t` of the fragment is row
     `8 k + 2 t + r` of the slice, which fits an `lhs` made by `nagpu.convert`.
 
@@ -229,9 +230,10 @@ def NAGPU_FmaOp : NAGPU_Op<"fma",
     [MemoryEffects<[MemRead]>, AllTypesMatch<["acc", "result"]>]> {
   let summary = "acc + lhs * rhs in f32 on the FMA units";
   let description = [{
-    `lhs` is a shared tile `[M, K]`, or an accumulator fragment `[M, K]` whose
-    elements are passed among the four lanes of a row. `rhs` is a shared tile
-    `[K, N]`, or `[N, K]` with `transposed`. All f32.
+    `lhs` is a shared tile `[M, K]`, or `[K, M]` with `lhs_transposed`, or an
+    accumulator fragment `[M, K]` whose elements are passed among the four lanes
+    of a row. `rhs` is a shared tile `[K, N]`, or `[N, K]` with `transposed`. All
+    f32.
 
     Example:
 
@@ -243,10 +245,11 @@ def NAGPU_FmaOp : NAGPU_Op<"fma",
   }];
   let arguments = (ins AnyTypeOf<[NAGPU_SharedType, NAGPU_FragmentType]>:$lhs,
                        NAGPU_SharedType:$rhs, NAGPU_FragmentType:$acc,
-                       UnitAttr:$transposed);
+                       UnitAttr:$transposed, UnitAttr:$lhs_transposed);
   let results = (outs NAGPU_FragmentType:$result);
   let assemblyFormat = [{
-    $lhs `,` $rhs `,` $acc (`transposed` $transposed^)? attr-dict
+    $lhs `,` $rhs `,` $acc (`transposed` $transposed^)?
+    (`lhs_transposed` $lhs_transposed^)? attr-dict
     `:` type($lhs) `,` type($rhs) `,` type($acc)
   }];
   let hasVerifier = 1;
@@ -590,9 +593,11 @@ def NAGPU_GatherOp : NAGPU_Op<"gather",
     `(query, key)` of `dest` becomes the weight of the key's slot, or zero where
     the query does not see the key. `dest` has a row for each query, and the
     columns of a scratch tile of `nagpu.scatter`, of which the keys are the
-    first; what the others hold is not defined. The lanes of a warp load
-    neighbouring slots of one row together. Each warp fills the rows of its own
-    queries, and only it may read them without a barrier.
+    first; what the others hold is not defined. Weights of f32 are rounded to a
+    tile of f16 or bf16. The lanes of a warp load neighbouring slots of one row
+    together. Each warp fills the rows of its own queries, and only it may read
+    them without a barrier. With `for_cta`, there are barriers of the CTA before
+    and behind: all warps may read all rows.
 
     Example:
 
@@ -609,12 +614,12 @@ def NAGPU_GatherOp : NAGPU_Op<"gather",
     Index:$head, Variadic<Index>:$at, Variadic<NAGPU_FragmentType>:$ranges,
     DenseI64ArrayAttr:$window, DenseI64ArrayAttr:$query_box,
     DenseI64ArrayAttr:$key_box, DenseI64ArrayAttr:$dilation,
-    I64Attr:$warps);
+    I64Attr:$warps, UnitAttr:$for_cta);
   let results = (outs NAGPU_SharedType:$result);
   let assemblyFormat = [{
     $source `[` $batch `,` $head `]` `at` `(` $at `)` `ranges` `(` $ranges `)`
     `into` $dest `window` $window `query_box` $query_box `key_box` $key_box
-    `dilation` $dilation `warps` $warps attr-dict
+    `dilation` $dilation `warps` $warps (`for_cta` $for_cta^)? attr-dict
     `:` type($source) `,` type($dest) `,` type($ranges)
   }];
   let hasVerifier = 1;
