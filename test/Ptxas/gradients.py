@@ -23,7 +23,8 @@ def parse(flags):
 
 
 def program(name, flags, dtype, schedule=""):
-    """A function of one na.attention_dq or na.attention_dkv on memrefs.
+    """A function of one na.attention_dq or na.attention_dkv on memrefs; "dk" and
+    "dv" are the latter with one of its results.
 
     `schedule` holds the fields of an attribute #na.schedule, if there is one.
     """
@@ -48,7 +49,8 @@ def program(name, flags, dtype, schedule=""):
         extra = [problem.batch, problem.extra_kv, key_heads]
         types["ek"] = memref(*extra, problem.head_dim)
         types["ev"] = memref(*extra, values)
-    outputs = ["dq"] if name == "dq" else ["dk", "dv"]
+    outputs = ["dk", "dv"] if name == "dkv" else [name]
+    outs = name if name in ("dk", "dv") else "outs"
     types.update({output: types[output[1:]] for output in outputs})
 
     def group(names):
@@ -68,8 +70,8 @@ def program(name, flags, dtype, schedule=""):
     attributes = f"{{schedule = #na.schedule<{schedule}>}}" if schedule else ""
     arguments = ", ".join(f"%{key}: {kind}" for key, kind in types.items())
     return f"""func.func @main({arguments}) {{
-  na.attention_{name} ins({group(['q', 'k', 'v', 'do'])})
-    stats({group(['lse', 'delta'])}){optional} outs({group(outputs)})
+  na.attention_{'dq' if name == 'dq' else 'dkv'} ins({group(['q', 'k', 'v', 'do'])})
+    stats({group(['lse', 'delta'])}){optional} {outs}({group(outputs)})
     window(<{', '.join(window)}>) {attributes}
   return
 }}

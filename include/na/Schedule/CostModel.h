@@ -16,9 +16,9 @@
 
 namespace na::schedule {
 
-/// The operation that is tiled: attention, a part of its gradient, or all of it
-/// (in the program for keys and values).
-enum class Gradient { None, Queries, KeysAndValues, All };
+/// The operation that is tiled: attention, or the gradients that one program
+/// makes. Those of all are made in the program for keys and values.
+enum class Gradient { None, Queries, KeysAndValues, All, Keys, Values };
 
 /// What the model needs to know of a problem. Lengths that are not known at
 /// compile time are given as `dynamicLength`.
@@ -33,7 +33,7 @@ struct Problem {
   /// Whether what a tile accumulates for is keys, with a loop over queries,
   /// and not the other way around.
   bool hasKeyRows() const {
-    return gradient == Gradient::KeysAndValues || gradient == Gradient::All;
+    return gradient != Gradient::None && gradient != Gradient::Queries;
   }
 };
 

@@ -26,8 +26,9 @@ namespace na::schedule {
 /// An operation, as far as schedules depend on it. `headDim` and `valueDim` are
 /// never 0 here.
 struct Workload : GpuProblem {
-  /// "attention", one of its halves: "qk", "av", or one of its gradients:
-  /// "attention_dq", "attention_dkv".
+  /// "attention", one of its halves: "qk", "av", or the gradients of one
+  /// program: "attention_dq", "attention_dkv", "attention_dk", "attention_dv",
+  /// "attention_dqkv".
   std::string operation = "attention";
   /// Sizes; `dynamicLength` if unknown.
   int64_t batch = 1, heads = 1, kvHeads = 1;
