@@ -81,7 +81,9 @@ std::optional<Resources> getResources(const GpuProblem &problem,
   constexpr int64_t maxRegisters = 255, maxThreads = 1024;
   constexpr int64_t registersPerMultiprocessor = 64 << 10;
   constexpr int64_t reservedBytes = 1 << 10; // by the driver, per block
-  constexpr int64_t ofOthers = 72, perCutAxis = 4, ofBias = 40;
+  constexpr int64_t ofOthers = 72, perCutAxis = 4;
+  // Entries of the bias in flight, of fewest columns as ptxas has it.
+  const int64_t ofBias = grid.columns == fragment ? 20 : 40;
   if (grid.rows % fragment != 0 || grid.columns % fragment != 0)
     return std::nullopt;
   Channels channels = getChannels(problem);

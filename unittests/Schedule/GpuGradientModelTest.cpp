@@ -101,6 +101,15 @@ TEST(GpuGradientModel, OneSumWhereTwoDoNotFit) {
         EXPECT_TRUE(find(Gradient::Keys)) << name << " " << channels;
         EXPECT_TRUE(find(Gradient::Values)) << name << " " << channels;
       }
+  // A bias leaves room for 16 columns.
+  for (Gradient gradient :
+       {Gradient::Queries, Gradient::Keys, Gradient::Values}) {
+    GpuProblem problem =
+        makeProblem({{5}, {7}, {7}}, {16, 32, 32}, gradient, 256);
+    problem.hasBias = true;
+    for (const char *name : {"sm_80", "sm_86", "sm_89", "sm_90"})
+      EXPECT_TRUE(searchGpuGradient(problem, *findGpuChip(name))) << name;
+  }
   // The gradient of the values needs neither values nor delta, nor registers
   // for the gradients of scores.
   const GpuChip &chip = *findGpuChip("sm_90");
