@@ -50,8 +50,14 @@ Channels getChannels(const Problem &problem) {
   case Gradient::Queries:
     return {head + value, 2 * head + value, head, head + value, 2};
   case Gradient::KeysAndValues:
+  case Gradient::All:
     return {head + value, 2 * (head + value), head + value, head + value, 2};
-  default:
+  case Gradient::Keys:
+    return {head + value, 2 * head + value, head, head + value, 2};
+  case Gradient::Values:
+    return {head + value, head + value, value, head, 1};
+  case Gradient::None:
+  case Gradient::KeySums:
     break;
   }
   return {head + value, head + value, value, head, 1};

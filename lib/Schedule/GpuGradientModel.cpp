@@ -48,18 +48,30 @@ struct Resources {
   int64_t sharedBytes, registers, blocks;
 };
 
-/// Channels of the operands, of the accumulators, and of all products of a
-/// score.
+/// Channels of the tiles of rows and of columns, of the accumulators, and of
+/// all products of a score.
 struct Channels {
-  int64_t operands, accumulators, products;
+  int64_t rows, columns, accumulators, products;
 };
 
 Channels getChannels(const GpuProblem &problem) {
   int64_t head = alignUp(problem.headDim, fragment);
-  int64_t value = alignUp(problem.valueDim, fragment);
-  if (problem.hasKeyRows())
-    return {head + value, head + value, 2 * (head + value)};
-  return {head + value, head, 2 * head + value};
+  int64_t value = alignUp(problem.valueDim, fragment), both = head + value;
+  switch (problem.gradient) {
+  case Gradient::KeysAndValues:
+    return {both, both, both, 2 * both};
+  case Gradient::Values:
+    return {head, both, value, both};
+  default:
+    return {both, both, head, head + both};
+  }
+}
+
+/// Bytes of LSE and delta that come with a query of the columns.
+int64_t getStatisticBytes(const GpuProblem &problem) {
+  if (!problem.hasKeyRows())
+    return 0;
+  return problem.gradient == Gradient::Values ? 4 : 2 * 4;
 }
 
 /// None if the block does not fit.
@@ -69,21 +81,24 @@ std::optional<Resources> getResources(const GpuProblem &problem,
   constexpr int64_t maxRegisters = 255, maxThreads = 1024;
   constexpr int64_t registersPerMultiprocessor = 64 << 10;
   constexpr int64_t reservedBytes = 1 << 10; // by the driver, per block
-  constexpr int64_t ofOthers = 72, perCutAxis = 4, ofBias = 40;
+  constexpr int64_t ofOthers = 72, perCutAxis = 4;
+  // Entries of the bias in flight, of fewest columns as ptxas has it.
+  const int64_t ofBias = grid.columns == fragment ? 20 : 40;
   if (grid.rows % fragment != 0 || grid.columns % fragment != 0)
     return std::nullopt;
   Channels channels = getChannels(problem);
-  int64_t statistics = problem.hasKeyRows() ? 2 * 4 : 0;
   Resources result;
-  result.sharedBytes = problem.operandBytes * channels.operands *
-                           (grid.rows + stages * grid.columns) +
-                       stages * grid.columns * statistics;
+  result.sharedBytes =
+      problem.operandBytes * (channels.rows * grid.rows +
+                              channels.columns * stages * grid.columns) +
+      stages * grid.columns * getStatisticBytes(problem);
   // Of a thread: accumulators, scores and products of the output's gradient,
   // and one of them in the type of the operands.
   int64_t ofElement = problem.operandBytes == 8 ? 2 : 1;
   int64_t scores = ofElement * fragment * grid.columns / 32;
+  int64_t scoreTiles = problem.gradient == Gradient::Values ? 1 : 2;
   result.registers = ofElement * fragment * channels.accumulators / 32 +
-                     2 * scores + scores / 2 + ofOthers +
+                     scoreTiles * scores + scores / 2 + ofOthers +
                      perCutAxis * grid.cutAxes + (problem.hasBias ? ofBias : 0);
   int64_t threads = grid.rows / fragment * 32;
   if (result.sharedBytes > chip.sharedPerBlock ||
@@ -115,7 +130,7 @@ GpuGradientCost combine(const GpuProblem &problem, const GpuChip &chip,
   double warps = rows / double(fragment);
   double scores = rows * columns;
   double bytes = double(problem.operandBytes);
-  double tileBytes = bytes * columns * double(channels.operands);
+  double tileBytes = bytes * columns * double(channels.columns);
 
   GpuGradientCost cost;
   double additional =
@@ -140,7 +155,7 @@ GpuGradientCost combine(const GpuProblem &problem, const GpuChip &chip,
   double tensor = scores * double(channels.products) / rate;
   // Every warp reads what its products take of the column tiles, and its rows.
   double shared = (warps * bytes * columns * double(channels.products) +
-                   bytes * rows * double(channels.operands) + tileBytes) /
+                   bytes * rows * double(channels.rows) + tileBytes) /
                   sharedRate;
   double vector = (scores * (perScore + maskPerAxis * cost.maskedShare *
                                             double(grid.cutAxes)) +
@@ -155,8 +170,7 @@ GpuGradientCost combine(const GpuProblem &problem, const GpuChip &chip,
   double overlap = double(cost.blocksPerMultiprocessor) *
                    std::max(1.0, 1 + 0.5 * (warps / 4 - 1));
   double perColumnTile = largest + std::max(0.0, alone - largest) / overlap;
-  double edges = bytes * rows *
-                     double(channels.operands + channels.accumulators) /
+  double edges = bytes * rows * double(channels.rows + channels.accumulators) /
                      chip.cacheRate +
                  perBlock / overlap;
   cost.cycles = perMultiprocessor * (cost.columnTiles * perColumnTile + edges);

@@ -34,28 +34,35 @@ struct Shape {
   int64_t warpgroups, columns, stages;
 };
 
-/// Channels of the sums that a row owns, and of all products of a score.
+/// Channels of the sums that a row owns, of the tiles of rows, and of all
+/// products of a score. Tiles of columns have those of all operands.
 struct Channels {
-  int64_t sums, products;
+  int64_t sums, rows, products;
 };
 
 Channels getChannels(const GpuProblem &problem) {
-  int64_t head = problem.headDim, value = problem.valueDim;
-  if (problem.gradient == Gradient::All)
-    return {head + value, 3 * head + 2 * value};
-  if (problem.hasKeyRows())
-    return {head + value, 2 * (head + value)};
-  return {head, 2 * head + value};
+  int64_t head = problem.headDim, value = problem.valueDim, both = head + value;
+  switch (problem.gradient) {
+  case Gradient::All:
+    return {both, both, head + 2 * both};
+  case Gradient::KeysAndValues:
+    return {both, both, 2 * both};
+  case Gradient::Values:
+    return {value, head, both};
+  default:
+    return {head, both, head + both};
+  }
 }
 
 int64_t countSharedBytes(const GpuProblem &problem, const Shape &shape) {
   int64_t rows = shape.warpgroups * ownRows;
-  int64_t channels = problem.headDim + problem.valueDim;
+  int64_t columns = shape.stages * shape.columns;
   // LSE and delta of the queries.
-  int64_t statistics =
-      2 * 4 * (problem.hasKeyRows() ? shape.stages * shape.columns : rows);
+  int64_t statistics = (problem.gradient == Gradient::Values ? 4 : 2 * 4) *
+                       (problem.hasKeyRows() ? columns : rows);
   int64_t bytes =
-      problem.operandBytes * channels * (rows + shape.stages * shape.columns) +
+      problem.operandBytes * (getChannels(problem).rows * rows +
+                              (problem.headDim + problem.valueDim) * columns) +
       statistics + gradientBookkeepingBytes;
   // The gradients of scores, and the f32 that are added to those of queries.
   if (problem.gradient == Gradient::All)
@@ -65,11 +72,17 @@ int64_t countSharedBytes(const GpuProblem &problem, const Shape &shape) {
 }
 
 bool hasNarrowWeights(const GpuProblem &problem, int64_t columns) {
-  return problem.hasKeyRows() &&
+  // Where they are the operand of a product, and read behind it.
+  bool both = problem.gradient == Gradient::KeysAndValues ||
+              problem.gradient == Gradient::All;
+  return both &&
          needsNarrowWeights(getChannels(problem).sums / 2, columns);
 }
 
 int64_t countRegisters(const GpuProblem &problem, int64_t columns) {
+  // Without gradients of scores it is what attention needs.
+  if (problem.gradient == Gradient::Values)
+    return countConsumerRegisters(columns, problem.valueDim);
   return countGradientRegisters(getChannels(problem).sums / 2, columns,
                                 hasNarrowWeights(problem, columns));
 }
@@ -84,10 +97,13 @@ getBudgets(const GpuProblem &problem, const GpuChip &chip, const Shape &shape) {
       (problem.gradient == Gradient::All &&
        shape.warpgroups != maxGradientWarpgroups))
     return std::nullopt;
+  bool ofValues = problem.gradient == Gradient::Values;
   int64_t ofProduct = countProductRegisters(
-      shape.columns, std::max(problem.headDim, problem.valueDim));
-  WarpgroupBudgets budgets = getWarpgroupBudgets(
-      shape.warpgroups, registers, ofProduct, bytes, /*wide=*/false);
+      shape.columns, ofValues ? problem.valueDim
+                              : std::max(problem.headDim, problem.valueDim));
+  WarpgroupBudgets budgets =
+      getWarpgroupBudgets(shape.warpgroups, registers, ofProduct, bytes,
+                          /*wide=*/ofValues && problem.valueDim == 128);
   if (!budgets.fits)
     return std::nullopt;
   return budgets;
@@ -153,7 +169,9 @@ HopperGradientCost combine(const GpuProblem &problem, const GpuChip &chip,
   // few columns takes longer than the products.
   constexpr double sharedRate = 128, bytesOfElement = 2;
   double columns = double(shape.columns), rows = double(ownRows);
-  double ofScores = double(problem.headDim + problem.valueDim) * warpgroups;
+  double ofScores = double(problem.headDim) * warpgroups;
+  if (problem.gradient != Gradient::Values)
+    ofScores += double(problem.valueDim) * warpgroups;
   double reading = (rows + columns) * bytesOfElement / sharedRate;
   double tensor =
       scores * double(channels.products) / tensorRate +
@@ -273,8 +291,7 @@ bool schedule::isForGradientWarpgroups(const GpuProblem &problem) {
   };
   bool narrow = problem.gradient != Gradient::None &&
                 problem.operandBytes == 2 && fits(problem.headDim) &&
-                fits(problem.valueDim) &&
-                !(problem.hasBias && problem.hasKeyRows());
+                fits(problem.valueDim);
   // Each of two warpgroups has 64 channels of the gradient of the queries.
   if (problem.gradient == Gradient::All)
     narrow &= problem.headDim == maxGradientWarpgroups * ownRows;

@@ -518,13 +518,13 @@ double Workload::countFlop() const {
   pairs += tokens * double(additionalKeys);
   // Of the products of a pair.
   double channels = double(headDim + valueDim);
-  if (gradient == Gradient::Queries)
+  if (gradient == Gradient::Queries || gradient == Gradient::Keys)
     channels += double(headDim);
   else if (gradient == Gradient::KeysAndValues)
     channels *= 2;
   else if (gradient == Gradient::All)
     channels = 2 * channels + double(headDim);
-  else if (operation != "attention")
+  else if (operation != "attention" && !isGradient())
     channels = double(hasScores() ? headDim : valueDim);
   double all = batchHeads == dynamicLength ? 1 : double(batchHeads);
   return 2 * pairs * channels * all;

@@ -29,8 +29,9 @@ def parse(flags):
 
 
 def program(name, flags, dtype, schedule=""):
-    """A function of one na.attention_dq, _dkv or _dqkv, or of one of the
-    gradients of na.qk and na.av, on memrefs.
+    """A function of one na.attention_dq, _dkv or _dqkv ("dk" and "dv" are _dkv
+    with one of its results), or of one of the gradients of na.qk and na.av, on
+    memrefs.
 
     `schedule` holds the fields of an attribute #na.schedule, if there is one.
     """
@@ -59,9 +60,10 @@ def program(name, flags, dtype, schedule=""):
         extra = [problem.batch, problem.extra_kv, key_heads]
         types["ek"] = memref(*extra, problem.head_dim)
         types["ev"] = memref(*extra, values)
+    outs = name if name in ("dk", "dv") else "outs"
     if name not in PRODUCTS:
-        outputs = {"dq": ["dq"], "dkv": ["dk", "dv"],
-                   "dqkv": ["dq", "dk", "dv"]}[name]
+        outputs = {"dkv": ["dk", "dv"],
+                   "dqkv": ["dq", "dk", "dv"]}.get(name, [name])
         types.update({output: types[output[1:]] for output in outputs})
 
     def group(names):
@@ -89,8 +91,8 @@ def program(name, flags, dtype, schedule=""):
 }}
 """
     return f"""func.func @main({arguments}) {{
-  na.attention_{name} ins({group(['q', 'k', 'v', 'do'])})
-    stats({group(['lse', 'delta'])}){optional} outs({group(outputs)})
+  na.attention_{'dkv' if name in ('dk', 'dv') else name} ins({group(['q', 'k', 'v', 'do'])})
+    stats({group(['lse', 'delta'])}){optional} {outs}({group(outputs)})
     window(<{', '.join(window)}>) {attributes}
   return
 }}

@@ -331,7 +331,58 @@ def finite_differences(maker):
         yield maker.test(f"differences/{number}", problem, check=check_differences)
 
 
-PROBES = (inverse_masks, constants, edges, finite_differences)
+# ===------------------------------------------------------------------------===#
+# Many channels
+# ===------------------------------------------------------------------------===#
+
+
+def many_channels(maker):
+    """Registers hold the sum of the keys or that of the values, not both.
+
+    On the CPU with tiles of a GPU, which make two programs of one; on a GPU with
+    the compiler's.
+    """
+    if maker.pipeline != "fused":
+        return
+    cases = {
+        "warps": (Problem([70], [23]), 256, 256, "sm_80", [16], [32], None),
+        "warps/2-axes": (
+            Problem([9, 17], [5, 6], [2, 1], causal=[False, True]),
+            256, 128, "sm_80", [4, 4], [4, 16], None,
+        ),
+        "warps/bias": (
+            Problem([50], [9], dilation=[2], bias="f32"),
+            192, 192, "sm_90", [16], [16], None,
+        ),
+        "warpgroups": (
+            Problem([130], [41], causal=[True]), 256, 256, "sm_90a", [64], [64], [64],
+        ),
+        "warpgroups/2-axes": (
+            Problem([16, 20], [7, 6], bias="f32"),
+            208, 240, "sm_90a", [8, 8], [8, 8], [8, 8],
+        ),
+    }
+    for number, (name, case) in enumerate(cases.items()):
+        problem, head, value, chip, queries, keys, warpgroup = case
+        sized = with_dtype(
+            problem.replace(
+                heads=4,
+                kv_heads=2,
+                head_dim=head,
+                value_dim=value,
+                backward=True,
+            ),
+            ("bf16", "f16")[number % 2],
+        )
+        tiles = () if maker.target else (queries, keys)
+        test = maker.test(f"many-channels/{name}", sized, tiles=tiles)
+        if not maker.target:
+            test.jobs[0].schedule_target = chip
+            test.jobs[0].warpgroup_tile = warpgroup
+        yield test
+
+
+PROBES = (inverse_masks, constants, edges, finite_differences, many_channels)
 
 
 def probes(pipelines, seed, target=()):

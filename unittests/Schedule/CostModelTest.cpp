@@ -267,6 +267,14 @@ TEST(CostModel, GradientsTakeMoreProducts) {
   double keys = predictCpu(problem, tiling).cycles;
   EXPECT_GT(queries, 1.2 * forward);
   EXPECT_GT(keys, 1.2 * queries);
+  // One of two gradients takes less than both, that of the values least.
+  problem.gradient = Gradient::Keys;
+  double keysAlone = predictCpu(problem, tiling).cycles;
+  problem.gradient = Gradient::Values;
+  double valuesAlone = predictCpu(problem, tiling).cycles;
+  EXPECT_LT(keysAlone, keys);
+  EXPECT_LT(valuesAlone, keysAlone);
+  EXPECT_GT(keysAlone + valuesAlone, keys);
 }
 
 TEST(CostModel, DescribesItself) {

@@ -16,7 +16,8 @@ using window::Axis;
 
 namespace {
 
-constexpr Gradient gradients[] = {Gradient::Queries, Gradient::KeysAndValues};
+constexpr Gradient gradients[] = {Gradient::Queries, Gradient::KeysAndValues,
+                                  Gradient::Keys, Gradient::Values};
 
 GpuProblem makeProblem(std::vector<Axis> axes, std::vector<int64_t> lengths,
                        Gradient gradient, int64_t channels = 128) {
@@ -83,6 +84,44 @@ TEST(GpuGradientModel, SharedMemory) {
   // Tiles of 64 keys and values, two of 16 queries and output gradients each,
   // and the statistics of these.
   EXPECT_EQ(cost->sharedBytes, 2 * 256 * (64 + 2 * 16) + 2 * 16 * 8);
+}
+
+TEST(GpuGradientModel, OneSumWhereTwoDoNotFit) {
+  for (const char *name : {"sm_80", "sm_86", "sm_89", "sm_90"})
+    for (int64_t channels : {176, 192, 256})
+      for (int64_t bytes : {2, 4}) {
+        const GpuChip &chip = *findGpuChip(name);
+        auto find = [&](Gradient gradient) {
+          GpuProblem problem =
+              makeProblem({{1024}}, {8192}, gradient, channels);
+          problem.operandBytes = bytes;
+          return searchGpuGradient(problem, chip);
+        };
+        EXPECT_FALSE(find(Gradient::KeysAndValues)) << channels;
+        EXPECT_TRUE(find(Gradient::Keys)) << name << " " << channels;
+        EXPECT_TRUE(find(Gradient::Values)) << name << " " << channels;
+      }
+  // A bias leaves room for 16 columns.
+  for (Gradient gradient :
+       {Gradient::Queries, Gradient::Keys, Gradient::Values}) {
+    GpuProblem problem =
+        makeProblem({{5}, {7}, {7}}, {16, 32, 32}, gradient, 256);
+    problem.hasBias = true;
+    for (const char *name : {"sm_80", "sm_86", "sm_89", "sm_90"})
+      EXPECT_TRUE(searchGpuGradient(problem, *findGpuChip(name))) << name;
+  }
+  // The gradient of the values needs neither values nor delta, nor registers
+  // for the gradients of scores.
+  const GpuChip &chip = *findGpuChip("sm_90");
+  GpuTiling tiling{{{16}, {64}}, 4, 2, 0};
+  auto keys = predictGpuGradient(
+      makeProblem({{64}}, {8192}, Gradient::Keys, 256), chip, tiling);
+  auto values = predictGpuGradient(
+      makeProblem({{64}}, {8192}, Gradient::Values, 256), chip, tiling);
+  ASSERT_TRUE(keys && values);
+  EXPECT_EQ(keys->sharedBytes - values->sharedBytes, 2 * 256 * 64 + 2 * 16 * 4);
+  EXPECT_EQ(keys->registers - values->registers, 8);
+  EXPECT_LT(values->cycles, keys->cycles);
 }
 
 TEST(GpuGradientModel, KeepsWhatIsFixed) {

@@ -234,7 +234,8 @@ TEST(Ranking, SumsOfKeysAreOfTilesOfKeys) {
 }
 
 TEST(Ranking, GradientsAreRankedByTheirSearch) {
-  for (Gradient gradient : {Gradient::Queries, Gradient::KeysAndValues}) {
+  for (Gradient gradient : {Gradient::Queries, Gradient::KeysAndValues,
+                            Gradient::Keys, Gradient::Values}) {
     Workload workload = makeWorkload({{9}, {15}}, {48, 64}, 8);
     workload.gradient = gradient;
     workload.operation = "attention_dq";
@@ -305,6 +306,24 @@ TEST(Ranking, GradientsHaveTwoWarpgroups) {
   EXPECT_TRUE(predictSchedule(workload, schedule));
   schedule.queryTile = {24, 8};
   EXPECT_FALSE(predictSchedule(workload, schedule));
+}
+
+// Two sums of more than 128 channels leave no registers for scores.
+TEST(Ranking, WarpgroupsHaveOneSumOfManyChannels) {
+  for (int64_t channels : {192, 224, 256}) {
+    Workload workload = makeWorkload({{1024}}, {8192}, 8, channels);
+    auto hasWarpgroups = [&](Gradient gradient) {
+      workload.gradient = gradient;
+      auto ranked = rankSchedules(workload, makeOptions("sm_90a", 1));
+      return !ranked.empty() && !ranked[0].schedule.warpgroupTile.empty();
+    };
+    for (bool hasBias : {false, true}) {
+      workload.hasBias = hasBias;
+      EXPECT_FALSE(hasWarpgroups(Gradient::KeysAndValues)) << channels;
+      EXPECT_TRUE(hasWarpgroups(Gradient::Keys)) << channels;
+      EXPECT_TRUE(hasWarpgroups(Gradient::Values)) << channels;
+    }
+  }
 }
 
 TEST(Ranking, IllegalSchedulesHaveNoPrediction) {

@@ -16,10 +16,19 @@
 
 namespace na::schedule {
 
-/// The operation that is tiled: attention or a product of it, a part of its
-/// gradient, or all of it (in the program for keys and values); or the gradient
-/// of keys or of values as one product of weights in memory.
-enum class Gradient { None, Queries, KeysAndValues, All, KeySums };
+/// The operation that is tiled: attention or a product of it, or the gradients
+/// that one program makes (those of all are made in the program for keys and
+/// values), or the gradient of keys or of values as one product of weights in
+/// memory.
+enum class Gradient {
+  None,
+  Queries,
+  KeysAndValues,
+  All,
+  Keys,
+  Values,
+  KeySums
+};
 
 /// What the model needs to know of a problem. Lengths that are not known at
 /// compile time are given as `dynamicLength`.
@@ -34,8 +43,7 @@ struct Problem {
   /// Whether what a tile accumulates for is keys, with a loop over queries,
   /// and not the other way around.
   bool hasKeyRows() const {
-    return gradient == Gradient::KeysAndValues || gradient == Gradient::All ||
-           gradient == Gradient::KeySums;
+    return gradient != Gradient::None && gradient != Gradient::Queries;
   }
 };
 

@@ -44,8 +44,7 @@ struct HopperGradientCost {
 
 /// Whether there are such kernels for the problem, which is of a gradient:
 /// 16-bit operands of 16 to 256 channels, in steps of 16, on axes of known
-/// lengths; without a bias if rows are keys; of 128 channels of queries if all
-/// gradients are computed together.
+/// lengths; of 128 channels of queries if all gradients are computed together.
 bool isForGradientWarpgroups(const GpuProblem &problem);
 
 /// Predicts the cost of `tiling` on `chip`, whose warpgroup tile divides the

@@ -27,8 +27,9 @@ namespace na::schedule {
 /// never 0 here.
 struct Workload : GpuProblem {
   /// "attention", one of its halves: "qk", "av", one of their gradients:
-  /// "qk_dq", "qk_dk", "av_dweights", "av_dv", or one of the gradients of
-  /// attention: "attention_dq", "attention_dkv".
+  /// "qk_dq", "qk_dk", "av_dweights", "av_dv", or the gradients of attention of
+  /// one program: "attention_dq", "attention_dkv", "attention_dk",
+  /// "attention_dv", "attention_dqkv".
   std::string operation = "attention";
   /// Sizes; `dynamicLength` if unknown.
   int64_t batch = 1, heads = 1, kvHeads = 1;

@@ -34,7 +34,8 @@ void buildGradThreadLoops(RewriterBase &rewriter, AttentionDKVOp op);
 void buildGradThreadLoops(RewriterBase &rewriter, AttentionDAdditionalOp op);
 
 /// The operands of na.attention_dkv and na.attention_dadditional, which are one
-/// algorithm. No window: every query sees the keys.
+/// algorithm. No window: every query sees the keys. One of the gradients may be
+/// null.
 struct KeyGradOperands {
   Value query, outputGrad, lse, delta, bias, keys, values, keyGrad, valueGrad;
   WindowAttr window;

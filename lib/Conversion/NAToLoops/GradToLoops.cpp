@@ -113,19 +113,24 @@ public:
       : GradLoops(rewriter, op, KeyGradOperands(op).window), operands(op) {}
 
   void lower() {
-    keySums = allocateSums(operands.keyGrad);
-    valueSums = allocateSums(operands.valueGrad);
-    SmallVector<IndexValue> sizes = dims(operands.keyGrad);
+    if (operands.keyGrad)
+      keySums = allocateSums(operands.keyGrad);
+    if (operands.valueGrad)
+      valueSums = allocateSums(operands.valueGrad);
+    SmallVector<IndexValue> sizes = dims(operands.keys);
     sizes.pop_back();
     parallel(sizes, [&](ValueRange indices) { lowerKey(indices); });
-    freeSums(keySums, operands.keyGrad);
-    freeSums(valueSums, operands.valueGrad);
+    if (keySums)
+      freeSums(keySums, operands.keyGrad);
+    if (valueSums)
+      freeSums(valueSums, operands.valueGrad);
   }
 
 private:
   void lowerKey(ValueRange indices) {
-    clear(keySums, indices);
-    clear(valueSums, indices);
+    for (Value sums : {keySums, valueSums})
+      if (sums)
+        clear(sums, indices);
     forEachQuery(
         indices, operands.query, operands.keys, {},
         [&](const Row &row, const Key &key, ValueRange) -> SmallVector<Value> {
@@ -134,18 +139,24 @@ private:
           if (operands.bias)
             logit = add(logit, loadBias(operands.bias, row, key));
           Value weight = makeWeight(row, logit);
-          Value logitGrad =
-              makeLogitGrad(row, weight, operands.values, indices);
-          accumulate(logitGrad, operands.query, row.indices(), keySums,
-                     indices);
-          accumulate(weight, outputGrad, row.indices(), valueSums, indices);
+          if (keySums) {
+            Value logitGrad =
+                makeLogitGrad(row, weight, operands.values, indices);
+            accumulate(logitGrad, operands.query, row.indices(), keySums,
+                       indices);
+          }
+          if (valueSums)
+            accumulate(weight, outputGrad, row.indices(), valueSums, indices);
           return {};
         });
-    writeRow(keySums, scale, operands.keyGrad, indices);
-    writeRow(valueSums, /*factor=*/Value(), operands.valueGrad, indices);
+    if (keySums)
+      writeRow(keySums, scale, operands.keyGrad, indices);
+    if (valueSums)
+      writeRow(valueSums, /*factor=*/Value(), operands.valueGrad, indices);
   }
 
   KeyGradOperands operands;
+  /// Null for a gradient that is not asked for.
   Value keySums, valueSums;
 };
 

@@ -154,7 +154,8 @@ private:
   AttentionDQOp op;
 };
 
-/// A thread has a part of both rows: their sums share the weights.
+/// A thread has a part of both rows, or of the one that is asked for: their
+/// sums share the weights.
 class KeyGradThreads : public GradThreads {
 public:
   template <typename OpTy>
@@ -162,39 +163,56 @@ public:
       : GradThreads(rewriter, op, KeyGradOperands(op).window), operands(op) {}
 
   void lower() {
-    Channels keyChannels(operands.keyGrad), valueChannels(operands.valueGrad);
     KeysAndValues side = makeKeys(operands.keys, operands.values);
-    Value keyGrad = assumeAligned(operands.keyGrad, getLanes(operands.keyGrad));
-    Value valueGrad =
-        assumeAligned(operands.valueGrad, getLanes(operands.valueGrad));
-    int64_t parts = std::max(keyChannels.getParts(), valueChannels.getParts());
-    parallel(rowsAndParts(keyGrad, parts), [&](ValueRange indices) {
+    Value keyGrad = assumeAligned(operands.keyGrad);
+    Value valueGrad = assumeAligned(operands.valueGrad);
+    int64_t parts = 1;
+    for (Value grad : {keyGrad, valueGrad})
+      if (grad)
+        parts = std::max(parts, Channels(grad).getParts());
+    parallel(rowsAndParts(operands.keys, parts), [&](ValueRange indices) {
       ValueRange at = indices.drop_back();
-      Value keyChannel = firstChannel(keyChannels, indices.back());
-      Value valueChannel = firstChannel(valueChannels, indices.back());
-      SmallVector<Value> sums =
-          forEachQuery(at, operands.query, operands.keys,
-                       {zeros(keyChannels), zeros(valueChannels)},
-                       [&](const Row &row, const Key &key,
-                           ValueRange args) -> SmallVector<Value> {
-                         Value logit = makeLogit(row, side, at);
-                         if (operands.bias)
-                           logit =
-                               add(logit, loadBias(operands.bias, row, key));
-                         Value weight = makeWeight(row, logit);
-                         Value logitGrad = makeLogitGrad(row, weight, side, at);
-                         return {accumulate(logitGrad, query, row.indices(),
-                                            keyChannel, queryLanes, args[0]),
-                                 accumulate(weight, outputGrad, row.indices(),
-                                            valueChannel, gradLanes, args[1])};
-                       });
-      writeRow(mul(sums[0], splat(scale, keyChannels.part)), keyGrad, at,
-               keyChannel);
-      writeRow(sums[1], valueGrad, at, valueChannel);
+      SmallVector<Value> zero, channel;
+      for (Value grad : {keyGrad, valueGrad}) {
+        if (!grad)
+          continue;
+        zero.push_back(zeros(Channels(grad)));
+        channel.push_back(firstChannel(Channels(grad), indices.back()));
+      }
+      SmallVector<Value> sums = forEachQuery(
+          at, operands.query, operands.keys, zero,
+          [&](const Row &row, const Key &key,
+              ValueRange args) -> SmallVector<Value> {
+            Value logit = makeLogit(row, side, at);
+            if (operands.bias)
+              logit = add(logit, loadBias(operands.bias, row, key));
+            Value weight = makeWeight(row, logit);
+            SmallVector<Value> next;
+            if (keyGrad)
+              next.push_back(accumulate(makeLogitGrad(row, weight, side, at),
+                                        query, row.indices(), channel.front(),
+                                        queryLanes, args.front()));
+            if (valueGrad)
+              next.push_back(accumulate(weight, outputGrad, row.indices(),
+                                        channel.back(), gradLanes,
+                                        args.back()));
+            return next;
+          });
+      if (keyGrad)
+        writeRow(mul(sums.front(), splat(scale, Channels(keyGrad).part)),
+                 keyGrad, at, channel.front());
+      if (valueGrad)
+        writeRow(sums.back(), valueGrad, at, channel.back());
     });
   }
 
 private:
+  using GradThreads::assumeAligned;
+  /// For vectors of all its lanes; null for null.
+  Value assumeAligned(Value grad) {
+    return grad ? assumeAligned(grad, getLanes(grad)) : Value();
+  }
+
   KeyGradOperands operands;
 };
 

@@ -220,9 +220,12 @@ struct ConvertNAToThreadLoops
               })
               .Case<AttentionDKVOp, AttentionDAdditionalOp>([&](auto op) {
                 KeyGradOperands operands(op);
-                if (!hasStaticChannels({operands.query, operands.outputGrad,
-                                        operands.keys, operands.values,
-                                        operands.keyGrad, operands.valueGrad}))
+                SmallVector<Value> all = {operands.query, operands.outputGrad,
+                                          operands.keys, operands.values};
+                for (Value grad : {operands.keyGrad, operands.valueGrad})
+                  if (grad)
+                    all.push_back(grad);
+                if (!hasStaticChannels(all))
                   return false;
                 buildGradThreadLoops(rewriter, op);
                 return true;

@@ -48,6 +48,25 @@ func.func @dkv(%q: memref<2x20x6x8xf32>, %k: memref<2x20x2x8xf32>,
   return
 }
 
+// One gradient alone: the parts are those of its channels.
+
+// CHECK-LABEL: func @dv
+// CHECK:         scf.parallel (%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) = (%c0, %c0, %c0, %c0) to (%c2, %c20, %c4, %c2)
+// CHECK:           scf.for {{.*}} -> (vector<64xf32>)
+// CHECK:             vector.reduction
+// CHECK-NOT:         vector.reduction
+// CHECK:           vector.store
+// CHECK-NOT:       vector.store
+func.func @dv(%q: memref<2x20x4x8xf32>, %v: memref<2x20x4x96xf32>,
+              %lse: memref<2x20x4xf32>) {
+  na.attention_dkv
+      ins(%q, %q, %v, %v : memref<2x20x4x8xf32>, memref<2x20x4x8xf32>,
+                           memref<2x20x4x96xf32>, memref<2x20x4x96xf32>)
+      stats(%lse, %lse : memref<2x20x4xf32>, memref<2x20x4xf32>)
+      dv(%v : memref<2x20x4x96xf32>) window(<size = [5]>)
+  return
+}
+
 // CHECK-LABEL: func @dadditional
 // CHECK:         scf.parallel (%{{.*}}, %{{.*}}, %{{.*}}) = (%c0, %c0, %c0) to (%c2, %c3, %c4)
 // CHECK:           scf.for %{{.*}} = %c0 to %c20 {{.*}} -> (vector<8xf32>, vector<8xf32>)

@@ -92,6 +92,48 @@ func.func @value_grad_rank(%q: memref<1x9x4x8xf32>, %dv: memref<9x4x8xf32>, %l: 
 
 // -----
 
+func.func @dk_rank(%q: memref<1x9x4x8xf32>, %dk: memref<9x4x8xf32>, %l: memref<1x9x4xf32>) {
+  // expected-error @+1 {{'na.attention_dkv' op 'key_grad' has rank 3, expected 4, that of 'key'}}
+  na.attention_dkv
+      ins(%q, %q, %q, %q : memref<1x9x4x8xf32>, memref<1x9x4x8xf32>, memref<1x9x4x8xf32>, memref<1x9x4x8xf32>)
+      stats(%l, %l : memref<1x9x4xf32>, memref<1x9x4xf32>)
+      dk(%dk : memref<9x4x8xf32>)
+      window(<size = [3]>)
+  return
+}
+
+// -----
+
+func.func @no_gradient(%q: memref<1x9x4x8xf32>, %l: memref<1x9x4xf32>) {
+  // expected-error @+1 {{'na.attention_dkv' op has neither 'key_grad' nor 'value_grad', expected at least one of them}}
+  "na.attention_dkv"(%q, %q, %q, %q, %l, %l) <{window = #na.window<size = [3]>, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0>}>
+      : (memref<1x9x4x8xf32>, memref<1x9x4x8xf32>, memref<1x9x4x8xf32>, memref<1x9x4x8xf32>, memref<1x9x4xf32>, memref<1x9x4xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @no_key(%q: memref<1x9x4x8xf32>, %l: memref<1x9x4xf32>) {
+  // expected-error @+1 {{'na.attention_dkv' op failed to verify that segments of 'query', 'key', 'value', 'output_grad', 'lse' and 'delta' hold one operand each}}
+  "na.attention_dkv"(%q, %q, %q, %l, %l, %q) <{window = #na.window<size = [3]>, operandSegmentSizes = array<i32: 1, 0, 1, 1, 1, 1, 0, 1, 0>}>
+      : (memref<1x9x4x8xf32>, memref<1x9x4x8xf32>, memref<1x9x4x8xf32>, memref<1x9x4xf32>, memref<1x9x4xf32>, memref<1x9x4x8xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @destination(%q: memref<1x9x4x8xf32>, %l: memref<1x9x4xf32>) {
+  na.attention_dkv
+      ins(%q, %q, %q, %q : memref<1x9x4x8xf32>, memref<1x9x4x8xf32>, memref<1x9x4x8xf32>, memref<1x9x4x8xf32>)
+      stats(%l, %l : memref<1x9x4xf32>, memref<1x9x4xf32>)
+      // expected-error @+1 {{expected 'outs' or 'dk' or 'dv'}}
+      dq(%q : memref<1x9x4x8xf32>)
+      window(<size = [3]>)
+  return
+}
+
+// -----
+
 func.func @delta_tokens(%q: memref<1x9x4x8xf32>, %l: memref<1x9x4xf32>, %d: memref<1x8x4xf32>) {
   // expected-error @+1 {{'na.attention_dkv' op 'delta' dimension 1 (axis 0) is 8, expected 9 as in 'query'}}
   na.attention_dkv

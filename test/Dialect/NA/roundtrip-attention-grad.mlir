@@ -53,6 +53,31 @@ func.func @all_operands(%q: tensor<?x?x4x8xf64>, %lse: tensor<?x?x4xf64>,
   return %g#3 : tensor<4x5xf32>
 }
 
+// Either gradient of keys and values alone.
+// CHECK-LABEL: func @apart
+// CHECK: na.attention_dkv {{.*}} stats({{.*}}) dk(%{{[^ ]*}} : tensor<1x9x2x8xbf16>) window(<size = [3]>) -> tensor<1x9x2x8xbf16>{{$}}
+// CHECK: na.attention_dkv {{.*}} bias(%{{[^ ]*}} : memref<4x5xf32>) dv(%{{[^ ]*}} : memref<1x9x4x8xf16>) window(<size = [3]>){{$}}
+func.func @apart(%q: tensor<1x9x4x8xbf16>, %k: tensor<1x9x2x8xbf16>,
+                 %lse: tensor<1x9x4xf32>, %m: memref<1x9x4x8xf16>,
+                 %l: memref<1x9x4xf32>, %bias: memref<4x5xf32>)
+    -> tensor<1x9x2x8xbf16> {
+  %dk = na.attention_dkv
+      ins(%q, %k, %k, %q
+          : tensor<1x9x4x8xbf16>, tensor<1x9x2x8xbf16>, tensor<1x9x2x8xbf16>,
+            tensor<1x9x4x8xbf16>)
+      stats(%lse, %lse : tensor<1x9x4xf32>, tensor<1x9x4xf32>)
+      dk(%k : tensor<1x9x2x8xbf16>) window(<size = [3]>)
+      -> tensor<1x9x2x8xbf16>
+  na.attention_dkv
+      ins(%m, %m, %m, %m
+          : memref<1x9x4x8xf16>, memref<1x9x4x8xf16>, memref<1x9x4x8xf16>,
+            memref<1x9x4x8xf16>)
+      stats(%l, %l : memref<1x9x4xf32>, memref<1x9x4xf32>)
+      bias(%bias : memref<4x5xf32>)
+      dv(%m : memref<1x9x4x8xf16>) window(<size = [3]>)
+  return %dk : tensor<1x9x2x8xbf16>
+}
+
 // CHECK-LABEL: func @memrefs
 // CHECK: na.attention_grad {{.*}} window(<size = [3]>){{$}}
 func.func @memrefs(%q: memref<1x9x4x8xf16>, %lse: memref<1x9x4xf32>) {

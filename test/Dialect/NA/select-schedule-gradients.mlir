@@ -2,6 +2,7 @@
 // RUN: FileCheck %s --check-prefix=EXPLAIN --input-file=%t.err
 // RUN: na-opt %s -na-select-schedule="target=sm_80 explain tuning-file=%S/Inputs/tuning/good.json" 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=EXPLAIN --implicit-check-not="has no entry"
+// RUN: na-opt %s -na-select-schedule | FileCheck %s --check-prefix=CPU
 // RUN: na-opt %s -na-select-schedule="target=sm_90a key-tile=64" 2>/dev/null | FileCheck %s --check-prefix=FIXED
 // RUN: not na-opt %s -na-select-schedule="target=sm_80 query-tile=8,8" 2>&1 | FileCheck %s --check-prefix=ERROR
 
@@ -28,6 +29,46 @@ func.func @gradients(%q: memref<2x8192x8x128xbf16>, %k: memref<2x8192x2x128xbf16
     ins(%q, %k, %k, %q : memref<2x8192x8x128xbf16>, memref<2x8192x2x128xbf16>, memref<2x8192x2x128xbf16>, memref<2x8192x8x128xbf16>)
     stats(%l, %l : memref<2x8192x8xf32>, memref<2x8192x8xf32>)
     outs(%k, %k : memref<2x8192x2x128xbf16>, memref<2x8192x2x128xbf16>) window(<size = [1024]>)
+  return
+}
+
+// Two sums of 256 channels fit no registers: a program for each. What is given
+// of tiles is kept in both, and one sum is split no further.
+// CHECK-LABEL: func @apart
+// CHECK:         na.attention_dkv {{.*}} dk(%{{.*}}) window({{.*}}) {schedule = #na.schedule<target = "sm_80", query_tile = [{{[0-9]+}}], key_tile = [{{[0-9]+}}], stages = {{[1-3]}}, warps = {{[0-9]}}>}
+// CHECK-NEXT:    na.attention_dkv {{.*}} dv(%{{.*}}) window({{.*}}) {schedule = #na.schedule<target = "sm_80", query_tile = [{{[0-9]+}}], key_tile = [{{[0-9]+}}], stages = {{[1-3]}}, warps = {{[0-9]}}>}
+// CHECK-NEXT:    na.attention_dkv {{.*}} dv(
+// CHECK-NEXT:    na.attention_dkv {{.*}} dk(%{{.*}}) {{.*}} query_tile = [16], key_tile = [32]>}
+// CHECK-NEXT:    na.attention_dkv {{.*}} dv(%{{.*}}) {{.*}} query_tile = [16], key_tile = [32]>}
+// CHECK-NEXT:    return
+// EXPLAIN:       remark: one program for each gradient: no schedule has room for both sums
+// EXPLAIN:       remark: schedule #na.schedule<{{.*}}>: predicted {{.*}} query tiles per key tile
+// EXPLAIN:       remark: schedule #na.schedule<{{.*}}>: predicted {{.*}} query tiles per key tile
+// EXPLAIN:       remark: schedule #na.schedule<{{.*}}>: predicted {{.*}} query tiles per key tile
+// FIXED-LABEL: func @apart
+// FIXED:         na.attention_dkv {{.*}} dk({{.*}} key_tile = [64],
+// FIXED:         na.attention_dkv {{.*}} dv({{.*}} key_tile = [64],
+// On a CPU too, for tiles of a GPU only.
+// CPU-LABEL:   func @apart
+// CPU:           na.attention_dkv {{.*}} outs(
+// CPU-NEXT:      na.attention_dkv {{.*}} dv(
+// CPU-NEXT:      na.attention_dkv {{.*}} dk(
+// CPU-NEXT:      na.attention_dkv {{.*}} dv(
+// CPU-NEXT:      return
+func.func @apart(%q: memref<1x4096x4x256xbf16>, %l: memref<1x4096x4xf32>) {
+  na.attention_dkv
+    ins(%q, %q, %q, %q : memref<1x4096x4x256xbf16>, memref<1x4096x4x256xbf16>, memref<1x4096x4x256xbf16>, memref<1x4096x4x256xbf16>)
+    stats(%l, %l : memref<1x4096x4xf32>, memref<1x4096x4xf32>)
+    outs(%q, %q : memref<1x4096x4x256xbf16>, memref<1x4096x4x256xbf16>) window(<size = [1024]>)
+  na.attention_dkv
+    ins(%q, %q, %q, %q : memref<1x4096x4x256xbf16>, memref<1x4096x4x256xbf16>, memref<1x4096x4x256xbf16>, memref<1x4096x4x256xbf16>)
+    stats(%l, %l : memref<1x4096x4xf32>, memref<1x4096x4xf32>)
+    dv(%q : memref<1x4096x4x256xbf16>) window(<size = [1024]>)
+  na.attention_dkv
+    ins(%q, %q, %q, %q : memref<1x4096x4x256xbf16>, memref<1x4096x4x256xbf16>, memref<1x4096x4x256xbf16>, memref<1x4096x4x256xbf16>)
+    stats(%l, %l : memref<1x4096x4xf32>, memref<1x4096x4xf32>)
+    outs(%q, %q : memref<1x4096x4x256xbf16>, memref<1x4096x4x256xbf16>) window(<size = [1024]>)
+    {schedule = #na.schedule<target = "sm_80", query_tile = [16], key_tile = [32]>}
   return
 }
 

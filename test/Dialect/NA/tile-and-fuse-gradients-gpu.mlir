@@ -102,6 +102,43 @@ func.func @dkv(%q: memref<2x64x4x32xbf16>, %k: memref<2x64x4x32xbf16>,
   return
 }
 
+// The gradient of the keys alone needs all operands, that of the values neither
+// the values nor delta.
+// CHECK-LABEL: func @apart
+// CHECK:         scf.forall
+// CHECK:           %[[LOOP:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}) -> (tensor<32x32xf32>)
+// CHECK-COUNT-3:     linalg.contract
+// CHECK-NOT:         linalg.contract
+// CHECK:           %[[RESULT:.*]] = linalg.generic {{.*}} outs(%[[LOOP]]
+// CHECK:           na.tile.store %[[RESULT]] into %{{.*}} : tensor<32x32xf32>, memref<2x64x4x32xbf16>
+// CHECK:         scf.forall
+// CHECK:           na.tile.load %{{.*}} box [32] {{.*}} -> tensor<32x32xbf16>
+// CHECK-NOT:       na.tile.load %{{.*}} box [32]
+// CHECK:           %[[LOOP:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}) -> (tensor<32x48xf32>)
+// CHECK:             na.tile.load {{.*}} -> tensor<16x32xbf16>
+// CHECK:             na.tile.load {{.*}} -> tensor<16x48xbf16>
+// CHECK:             na.tile.load {{.*}} -> tensor<16xf32>
+// CHECK-NOT:         na.tile.load
+// CHECK-COUNT-2:     linalg.contract
+// CHECK-NOT:         linalg.contract
+// CHECK:           na.tile.store %[[LOOP]] into %{{.*}} : tensor<32x48xf32>, memref<2x64x4x48xbf16>
+func.func @apart(%q: memref<2x64x4x32xbf16>, %k: memref<2x64x4x32xbf16>,
+                 %v: memref<2x64x4x48xbf16>, %do: memref<2x64x4x48xbf16>,
+                 %lse: memref<2x64x4xf32>, %delta: memref<2x64x4xf32>,
+                 %dk: memref<2x64x4x32xbf16>, %dv: memref<2x64x4x48xbf16>) {
+  na.attention_dkv
+    ins(%q, %k, %v, %do : memref<2x64x4x32xbf16>, memref<2x64x4x32xbf16>, memref<2x64x4x48xbf16>, memref<2x64x4x48xbf16>)
+    stats(%lse, %delta : memref<2x64x4xf32>, memref<2x64x4xf32>)
+    dk(%dk : memref<2x64x4x32xbf16>) window(<size = [5]>)
+    {schedule = #na.schedule<target = "sm_80", query_tile = [16], key_tile = [32]>}
+  na.attention_dkv
+    ins(%q, %k, %v, %do : memref<2x64x4x32xbf16>, memref<2x64x4x32xbf16>, memref<2x64x4x48xbf16>, memref<2x64x4x48xbf16>)
+    stats(%lse, %delta : memref<2x64x4xf32>, memref<2x64x4xf32>)
+    dv(%dv : memref<2x64x4x48xbf16>) window(<size = [5]>)
+    {schedule = #na.schedule<target = "sm_80", query_tile = [16], key_tile = [32]>}
+  return
+}
+
 // With a bias, the scale is in the scores, and the bias of a tile whose rows are
 // keys is key-major.
 // CHECK-LABEL: func @bias

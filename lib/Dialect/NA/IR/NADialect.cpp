@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "NAVerifiers.h"
 #include "na/Dialect/NA/IR/NA.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -17,6 +18,7 @@
 
 using namespace mlir;
 using namespace mlir::na;
+using namespace mlir::na::detail;
 
 #include "na/Dialect/NA/IR/NADialect.cpp.inc"
 

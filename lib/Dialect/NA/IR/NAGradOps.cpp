@@ -204,14 +204,81 @@ void AttentionDKVOp::build(OpBuilder &builder, OperationState &state,
 }
 
 LogicalResult AttentionDKVOp::verify() {
+  Operation *op = getOperation();
+  if (!getKeyGrad() && !getValueGrad())
+    return emitOpError() << "has neither 'key_grad' nor 'value_grad', expected "
+                            "at least one of them";
   AttentionOperands operands = operandsWithStatistics(*this);
   operands.schedule = getScheduleAttr();
   if (failed(verifyAttention(operands)) ||
-      failed(verifyGradient(getOperation(), {"key_grad", shaped(getKeyGrad())},
-                            operands.key)))
+      (getKeyGrad() &&
+       failed(verifyGradient(op, {"key_grad", shaped(getKeyGrad())},
+                             operands.key))) ||
+      (getValueGrad() &&
+       failed(verifyGradient(op, {"value_grad", shaped(getValueGrad())},
+                             operands.value))))
     return failure();
-  return verifyGradient(getOperation(), {"value_grad", shaped(getValueGrad())},
-                        operands.value);
+  return success();
+}
+
+std::pair<AttentionDKVOp, AttentionDKVOp>
+AttentionDKVOp::split(RewriterBase &rewriter) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(getOperation());
+  auto create = [&](Value keyGrad, Value valueGrad) {
+    return AttentionDKVOp::create(
+        rewriter, getLoc(), getQuery(), getKey(), getValue(), getOutputGrad(),
+        getLse(), getDelta(), getBias(), keyGrad, valueGrad, getWindow(),
+        getScaleAttr(), getScheduleAttr());
+  };
+  AttentionDKVOp dk = create(getKeyGrad(), Value());
+  AttentionDKVOp dv = create(Value(), getValueGrad());
+  SmallVector<Value> results(dk->getResults());
+  llvm::append_range(results, dv->getResults());
+  rewriter.replaceOp(getOperation(), results);
+  return {dk, dv};
+}
+
+ParseResult mlir::na::detail::parseKeyGradients(OpAsmParser &parser,
+                                                OptionalOperand &keyGrad,
+                                                OptionalOperand &valueGrad,
+                                                Type &keyType,
+                                                Type &valueType) {
+  OptionalOperand *operands[] = {&keyGrad, &valueGrad};
+  Type *types[] = {&keyType, &valueType};
+  size_t first = 0, last = 2;
+  if (succeeded(parser.parseOptionalKeyword("dk")))
+    last = 1;
+  else if (succeeded(parser.parseOptionalKeyword("dv")))
+    first = 1;
+  else if (parser.parseKeyword("outs", " or 'dk' or 'dv'"))
+    return failure();
+  if (parser.parseLParen())
+    return failure();
+  for (size_t i = first; i < last; ++i) {
+    operands[i]->emplace();
+    if ((i != first && parser.parseComma()) ||
+        parser.parseOperand(**operands[i]))
+      return failure();
+  }
+  if (parser.parseColon())
+    return failure();
+  for (size_t i = first; i < last; ++i)
+    if ((i != first && parser.parseComma()) || parser.parseType(*types[i]))
+      return failure();
+  return parser.parseRParen();
+}
+
+void mlir::na::detail::printKeyGradients(OpAsmPrinter &printer, Operation *,
+                                         Value keyGrad, Value valueGrad,
+                                         Type keyType, Type valueType) {
+  if (keyGrad && valueGrad)
+    printer << "outs(" << keyGrad << ", " << valueGrad << " : " << keyType
+            << ", " << valueType << ")";
+  else if (keyGrad)
+    printer << "dk(" << keyGrad << " : " << keyType << ")";
+  else
+    printer << "dv(" << valueGrad << " : " << valueType << ")";
 }
 
 //===----------------------------------------------------------------------===//

@@ -10,6 +10,8 @@
 
 #include "na/Dialect/NA/IR/NA.h"
 
+#include "mlir/IR/OpImplementation.h"
+
 namespace mlir::na::detail {
 
 inline ShapedType shaped(Value value) {
@@ -138,6 +140,15 @@ std::optional<double> scaleValue(std::optional<APFloat> scale,
 
 /// f64 for f64, f32 otherwise.
 FloatType accumulatorType(Type elementType);
+
+/// Parses and prints the destinations of na.attention_dkv: "outs(%dk, %dv :
+/// ..)", "dk(%dk : ..)" or "dv(%dv : ..)".
+using OptionalOperand = std::optional<OpAsmParser::UnresolvedOperand>;
+ParseResult parseKeyGradients(OpAsmParser &parser, OptionalOperand &keyGrad,
+                              OptionalOperand &valueGrad, Type &keyType,
+                              Type &valueType);
+void printKeyGradients(OpAsmPrinter &printer, Operation *op, Value keyGrad,
+                       Value valueGrad, Type keyType, Type valueType);
 
 } // namespace mlir::na::detail
 

@@ -65,7 +65,100 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
       return success();
     if (auto gradients = dyn_cast<AttentionDQKVOp>(op))
       return selectTogether(gradients, *workload);
+    if (auto gradients = dyn_cast<AttentionDKVOp>(op);
+        gradients && gradients.getKeyGrad() && gradients.getValueGrad() &&
+        prefersApart(gradients, *workload)) {
+      IRRewriter rewriter(op);
+      auto [keys, values] = gradients.split(rewriter);
+      return failure(failed(select(keys)) || failed(select(values)));
+    }
     return select(op, *workload);
+  }
+
+  /// Whether two programs, one for the gradient of the keys and one for that of
+  /// the values, are better than one whose registers hold both sums.
+  bool prefersApart(AttentionDKVOp op, const Workload &workload) {
+    using ::na::schedule::Gradient;
+    Workload keys = workload, values = workload;
+    keys.gradient = Gradient::Keys;
+    values.gradient = Gradient::Values;
+    if (op.getSchedule() || !warpgroupTile.empty())
+      return fitsApartOnly(op, workload, keys, values);
+    size_t rank = workload.axes.size();
+    auto fits = [&](ArrayRef<int64_t> tile) {
+      return tile.empty() || tile.size() == rank;
+    };
+    if (!chip || !fits(queryTile) || !fits(keyTile))
+      return false;
+    auto best = [&](const Workload &part) {
+      return ::na::schedule::rankSchedules(part, getRankingOptions());
+    };
+    auto both = best(workload), ofKeys = best(keys), ofValues = best(values);
+    if (ofKeys.empty() || ofValues.empty())
+      return false;
+    auto note = [&](const Twine &why) {
+      if (explain)
+        op.emitRemark("one program for each gradient: ") << why;
+      return true;
+    };
+    if (both.empty())
+      return note("no schedule has room for both sums");
+    auto hasWarpgroups = [](const auto &candidates) {
+      return !candidates.front().schedule.warpgroupTile.empty();
+    };
+    // Times of the two kinds of kernels are not comparable.
+    if (hasWarpgroups(ofKeys) && hasWarpgroups(ofValues) &&
+        !hasWarpgroups(both))
+      return note("no schedule of warpgroups has room for both sums");
+    if (hasWarpgroups(ofKeys) != hasWarpgroups(both) ||
+        hasWarpgroups(ofValues) != hasWarpgroups(both))
+      return false;
+    // Five products instead of four must be better by more than what the models
+    // know.
+    constexpr double margin = 1.25;
+    double apart =
+        ofKeys.front().prediction.seconds + ofValues.front().prediction.seconds;
+    double together = both.front().prediction.seconds;
+    if (margin * apart >= together)
+      return false;
+    return note(
+        llvm::formatv("{0:f2} times as fast by prediction", together / apart)
+            .str());
+  }
+
+  /// Whether the tiles that are given leave room for one of the sums only.
+  bool fitsApartOnly(AttentionDKVOp op, const Workload &workload,
+                     const Workload &keys, const Workload &values) {
+    Schedule schedule;
+    if (auto attribute = op.getSchedule()) {
+      schedule = unwrap(*attribute);
+    } else {
+      schedule = getRankingOptions().fixed;
+      schedule.target = target;
+      schedule.warpgroupTile.assign(warpgroupTile.begin(), warpgroupTile.end());
+    }
+    if (!::na::schedule::findGpuChip(schedule.target))
+      return false;
+    if (schedule.stages == 0)
+      schedule.stages = ::na::schedule::HopperTiling().stages;
+    if (schedule.warps == 0 && schedule.warpgroupTile.empty())
+      schedule.warps = llvm::product_of(schedule.keyTile) / 16;
+    auto has = [&](const Workload &part) {
+      return ::na::schedule::predictSchedule(part, schedule).has_value();
+    };
+    return !has(workload) && has(keys) && has(values);
+  }
+
+  /// The options of the pass, for tiles that are given or not.
+  ::na::schedule::RankingOptions getRankingOptions() const {
+    ::na::schedule::RankingOptions options;
+    options.target = target;
+    options.headsPerTile = headsPerTile;
+    Schedule &fixed = options.fixed;
+    fixed.headsPerTile = std::max<int64_t>(headsPerTile, 1);
+    fixed.queryTile.assign(queryTile.begin(), queryTile.end());
+    fixed.keyTile.assign(keyTile.begin(), keyTile.end());
+    return options;
   }
 
   /// The one program for all gradients is of warpgroups; where it does not fit,
@@ -75,11 +168,8 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
     if ((op.getSchedule() || byHand) && failed(select(op, workload)))
       return failure();
     if (!op.getSchedule() && chip) {
-      ::na::schedule::RankingOptions options;
-      options.target = target;
-      options.fixed.queryTile.assign(queryTile.begin(), queryTile.end());
-      options.fixed.keyTile.assign(keyTile.begin(), keyTile.end());
-      auto ranked = ::na::schedule::rankSchedules(workload, options);
+      auto ranked =
+          ::na::schedule::rankSchedules(workload, getRankingOptions());
       if (!ranked.empty())
         return attach(op, ranked.front().schedule,
                       ranked.front().prediction.text);
@@ -102,6 +192,7 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
     schedule.keyTile = attribute.getKeyTile();
     schedule.warpgroupTile = attribute.getWarpgroupTile();
     schedule.stages = attribute.getStages();
+    schedule.warps = attribute.getWarps();
     if (!schedule.warpgroupTile.empty() && schedule.stages == 0)
       schedule.stages = ::na::schedule::HopperTiling().stages;
     return schedule;
@@ -133,13 +224,8 @@ struct SelectSchedule : mlir::na::impl::NASelectScheduleBase<SelectSchedule> {
     if (headsPerTile > 1 && !chip && (queryTile.empty() || keyTile.empty()))
       return op->emitOpError("na-select-schedule: 'heads-per-tile' needs "
                              "'query-tile' and 'key-tile' for a CPU");
-    ::na::schedule::RankingOptions options;
-    options.target = target;
-    options.headsPerTile = headsPerTile;
-    Schedule &fixed = options.fixed;
-    fixed.headsPerTile = std::max<int64_t>(headsPerTile, 1);
-    fixed.queryTile.assign(queryTile.begin(), queryTile.end());
-    fixed.keyTile.assign(keyTile.begin(), keyTile.end());
+    ::na::schedule::RankingOptions options = getRankingOptions();
+    const Schedule &fixed = options.fixed;
     // The model is for tiles that a schedule can hold.
     if (!getSchedule(op, fill(fixed, rank, 1),
                      [&] { return op->emitOpError(); }))

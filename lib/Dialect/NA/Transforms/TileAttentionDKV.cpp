@@ -28,7 +28,9 @@ struct KeyGradients {
   KeyGradients(AttentionDQKVOp op, Value querySums)
       : KeyGradients(op, /*bias=*/Value(), querySums) {}
 
-  Value query, key, value, outputGrad, lse, delta, bias, keyGrad, valueGrad;
+  Value query, key, value, outputGrad, lse, delta, bias;
+  /// One of them may be null.
+  Value keyGrad, valueGrad;
   /// What tiles add the gradient of the queries to, without the scale; null if
   /// they do not.
   Value querySums;
@@ -65,11 +67,23 @@ public:
   void run(RewriterBase &rewriter, Location loc);
 
 private:
+  /// Null where there is no such gradient.
   struct Sums {
     Value key, value;
-    SmallVector<Value> getValues() const { return {key, value}; }
+    SmallVector<Value> getValues() const {
+      SmallVector<Value> values;
+      for (Value sum : {key, value})
+        if (sum)
+          values.push_back(sum);
+      return values;
+    }
   };
-  /// What the rows have for all columns.
+  Sums getSums(ValueRange state) const {
+    return {op.keyGrad ? state.front() : Value(),
+            op.valueGrad ? state.back() : Value()};
+  }
+  /// What the rows have for all columns. The values are for the gradient of the
+  /// keys only.
   struct RowTiles {
     Value key, value;
   };
@@ -110,10 +124,14 @@ void AttentionDKVTiler::buildBody(ImplicitLocOpBuilder &b,
   int64_t group = getHeads(op.query) / getHeads(op.key);
   RowTiles tiles{
       buildScaledRowTile(b, form, rows, op.key, at.batch, at.head, at.axes),
-      buildRowTile(b, form, rows, op.value, at.batch, at.head, at.axes)};
+      Value()};
+  if (op.keyGrad)
+    tiles.value =
+        buildRowTile(b, form, rows, op.value, at.batch, at.head, at.axes);
   Value ranges = program.buildRanges(b, at);
 
-  Sums initial{buildZeros(b, op.key), buildZeros(b, op.value)};
+  Sums initial{op.keyGrad ? buildZeros(b, op.key) : Value(),
+               op.valueGrad ? buildZeros(b, op.value) : Value()};
   SmallVector<Value> sums = program.buildColumnLoop(
       b, at, initial.getValues(),
       [&](ImplicitLocOpBuilder &b, const ColumnTile &tile,
@@ -128,8 +146,8 @@ void AttentionDKVTiler::buildBody(ImplicitLocOpBuilder &b,
         };
         ColumnTiles columns{load(op.query), load(op.outputGrad), {}};
         columns.statistics = gradient.buildStatistics(
-            b, op.lse, op.delta, at.batch, head, tile.coordinates,
-            rows.getColumnTile(), op.window.getDilation());
+            b, op.lse, op.keyGrad ? op.delta : Value(), at.batch, head,
+            tile.coordinates, rows.getColumnTile(), op.window.getDilation());
         Value scores = buildScores(b, form, columns.query, tiles.key);
         if (op.bias)
           scores =
@@ -140,16 +158,18 @@ void AttentionDKVTiler::buildBody(ImplicitLocOpBuilder &b,
                             tile.coordinates, rows.getColumnTile(),
                             op.window.getDilation(), /*transposed=*/true);
         };
-        return buildStep(b, scores, tiles, columns, {state[0], state[1]},
-                         addQueries)
+        return buildStep(b, scores, tiles, columns, getSums(state), addQueries)
             .getValues();
       },
       /*rounds=*/group);
   auto store = [&](Value tile, Value dest) {
     buildRowStore(b, form, rows, tile, dest, at.batch, at.head, at.axes);
   };
-  store(buildScaled(b, sums[0], form.getScale()), op.keyGrad);
-  store(sums[1], op.valueGrad);
+  auto [keySums, valueSums] = getSums(sums);
+  if (keySums)
+    store(buildScaled(b, keySums, form.getScale()), op.keyGrad);
+  if (valueSums)
+    store(valueSums, op.valueGrad);
 }
 
 /// Adds what one tile of queries contributes.
@@ -158,10 +178,13 @@ AttentionDKVTiler::Sums AttentionDKVTiler::buildStep(
     const ColumnTiles &columns, Sums sums,
     function_ref<void(ImplicitLocOpBuilder &, Value)> addQueries) {
   const TileGradient::Statistics &statistics = columns.statistics;
-  if (form.isGPU()) {
+  if (form.isGPU() || !sums.key) {
     Value weights = gradient.buildWeights(b, scores, statistics);
-    sums.value =
-        buildWeightedSums(b, form, weights, columns.outputGrad, sums.value);
+    if (sums.value)
+      sums.value =
+          buildWeightedSums(b, form, weights, columns.outputGrad, sums.value);
+    if (!sums.key)
+      return sums;
     Value products = buildProducts(b, form, columns.outputGrad, tiles.value);
     Value logitGrad = gradient.buildLogitGrad(b, weights, products, statistics);
     if (!op.querySums) {
@@ -177,14 +200,18 @@ AttentionDKVTiler::Sums AttentionDKVTiler::buildStep(
   }
   Value products = buildProducts(b, form, columns.outputGrad, tiles.value);
   auto [weights, logitGrad] = gradient.buildInOnePass(
-      b, scores, products, statistics, /*weights=*/true);
-  return {buildWeightedSums(b, form, logitGrad, columns.query, sums.key),
-          buildWeightedSums(b, form, weights, columns.outputGrad, sums.value)};
+      b, scores, products, statistics, /*weights=*/bool(sums.value));
+  sums.key = buildWeightedSums(b, form, logitGrad, columns.query, sums.key);
+  if (sums.value)
+    sums.value =
+        buildWeightedSums(b, form, weights, columns.outputGrad, sums.value);
+  return sums;
 }
 
 void mlir::na::tileAttentionDKV(AttentionDKVOp op, RewriterBase &rewriter) {
-  bool nothing = op.getSchedule()->isForGPU() && isEmpty(op.getKeyGrad()) &&
-                 isEmpty(op.getValueGrad());
+  auto isNothing = [](Value grad) { return !grad || isEmpty(grad); };
+  bool nothing = op.getSchedule()->isForGPU() && isNothing(op.getKeyGrad()) &&
+                 isNothing(op.getValueGrad());
   if (!nothing) {
     KeyGradients operands(op);
     AttentionDKVTiler(operands).run(rewriter, op.getLoc());

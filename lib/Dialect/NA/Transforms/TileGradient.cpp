@@ -27,6 +27,8 @@ TileGradient::Statistics TileGradient::buildStatistics(
   Value shift = buildNumbersLoad(b, lse, batch, head, at, box, dilation);
   if (form.isGPU())
     shift = buildScaled(b, shift, llvm::numbers::log2e);
+  if (!delta)
+    return {shift, Value()};
   return {shift, buildNumbersLoad(b, delta, batch, head, at, box, dilation)};
 }
 

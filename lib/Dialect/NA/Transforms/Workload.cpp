@@ -10,6 +10,8 @@
 #include "na/Dialect/NA/IR/NA.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <tuple>
+
 using namespace mlir;
 using namespace mlir::na;
 using ::na::schedule::Workload;
@@ -179,9 +181,13 @@ std::optional<Workload> mlir::na::getWorkload(Operation *op) {
     return workload;
   }
   if (auto dkv = dyn_cast<AttentionDKVOp>(op)) {
+    using ::na::schedule::Gradient;
     Workload workload = makeFusedWorkload(dkv, dkv.getKey());
-    workload.operation = "attention_dkv";
-    workload.gradient = ::na::schedule::Gradient::KeysAndValues;
+    std::tie(workload.operation, workload.gradient) =
+        !dkv.getValueGrad() ? std::pair("attention_dk", Gradient::Keys)
+        : !dkv.getKeyGrad()
+            ? std::pair("attention_dv", Gradient::Values)
+            : std::pair("attention_dkv", Gradient::KeysAndValues);
     // Thread blocks are those of the heads of keys.
     workload.heads = getSize(dkv.getQuery(), dkv.getWindow().getRank() + 1);
     return workload;

@@ -225,22 +225,25 @@ Value LayoutAssigner::buildFlatBias(mlir::na::TileBiasOp op, Value scores) {
   auto type = cast<FragmentType>(scores.getType());
   auto rowType = FragmentType::get(b.getContext(), {type.getRows()},
                                    b.getI32Type(), Role::Row, warps);
-  // Where the row's keys are, in the table. All of it in the map: arithmetic
+  bool keyMajor = op.getKeyMajor();
+  // Where the row's columns are, in the table. All of it in the map: arithmetic
   // between maps would be words that a producer posts, of which there are few.
   Value rows = buildMap(
       b, {}, {rowType}, {},
       [&](ImplicitLocOpBuilder &b, ValueRange) -> SmallVector<Value> {
         SmallVector<Value> digits =
-            buildDigits(b, IndexOp::create(b, 0), op.getQueryBox());
+            buildDigits(b, IndexOp::create(b, 0),
+                        keyMajor ? op.getKeyBox() : op.getQueryBox());
         int64_t middle = 0;
         for (int64_t axis = 0; axis < rank; ++axis)
           middle += (op.getWindow().getSize()[axis] - 1) * strides[axis];
         Value place =
             add(b, constant(b, middle), toI32(b, head), strides[0] * shape[1]);
         for (int64_t axis = 0; axis < rank; ++axis) {
-          Value query =
-              arith::AddIOp::create(b, toI32(b, queryAt[axis]), digits[axis]);
-          Value offset = arith::SubIOp::create(b, toI32(b, keyAt[axis]), query);
+          Value query = toI32(b, queryAt[axis]), key = toI32(b, keyAt[axis]);
+          Value &row = keyMajor ? key : query;
+          row = arith::AddIOp::create(b, row, digits[axis]);
+          Value offset = arith::SubIOp::create(b, key, query);
           place = add(b, place, offset, strides[axis]);
         }
         return {place};
@@ -249,10 +252,12 @@ Value LayoutAssigner::buildFlatBias(mlir::na::TileBiasOp op, Value scores) {
       b, {scores, rows}, {type}, {},
       [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
         SmallVector<Value> digits =
-            buildDigits(b, IndexOp::create(b, 1), op.getKeyBox());
+            buildDigits(b, IndexOp::create(b, 1),
+                        keyMajor ? op.getQueryBox() : op.getKeyBox());
         Value column = constant(b, 0);
         for (int64_t axis = 0; axis < rank; ++axis)
-          column = add(b, column, digits[axis], strides[axis]);
+          column = add(b, column, digits[axis],
+                       keyMajor ? -strides[axis] : strides[axis]);
         Value place = arith::AddIOp::create(b, args[1], column);
         Value last = constant(b, tableType.getNumElements() - 1);
         place = arith::MinUIOp::create(b, place, last);
@@ -267,7 +272,7 @@ LogicalResult LayoutAssigner::convertBias(mlir::na::TileBiasOp op) {
   if (!scores)
     return op.emitError("nagpu-assign-layouts: expected computed scores");
   // Beside products in flight few registers are left.
-  if (warpgroups && !op.getKeyMajor())
+  if (warpgroups)
     if (Value biased = buildFlatBias(op, scores)) {
       fragments[op.getResult()] = biased;
       return success();

@@ -183,9 +183,28 @@ CASES = [
          op="av_dweights", weights="bf16", dilation=[2], values=24),
     Case("gradient of weights, tf32", (23,), (9,), (32,), (32,), 1,
          op="av_dweights", dtype="f32", tf32=True),
+    Case("dk", (33,), (9,), (16,), (32,), 2, op="dk", heads=2, batch=2,
+         channels=24, values=40),
+    Case("dk, causal, grouped heads, a bias", (41,), (13,), (32,), (32,), 2,
+         op="dk", heads=4, key_heads=2, causal=[True], bias=True),
+    Case("dk, tf32", (33,), (11,), (16,), (32,), 2, op="dk", dtype="f32",
+         tf32=True, channels=24),
+    Case("dk of 256 channels", (33,), (9,), (16,), (32,), 2, op="dk",
+         channels=256),
+    Case("dv", (33,), (9,), (16,), (32,), 2, op="dv", heads=2, batch=2,
+         channels=40, values=24),
+    Case("dv in two axes, strided and dilated, f16", (17, 19), (5, 6), (2, 8),
+         (4, 8), 1, op="dv", dtype="f16", stride=[2, 1], dilation=[1, 3],
+         causal=[False, True], stages=1),
+    Case("dv with a bias, a negative scale", (9, 13), (4, 5), (4, 4), (4, 8), 1,
+         op="dv", bias=True, heads=2, key_heads=1, scale=-1.5),
+    Case("dv of 256 channels", (33,), (9,), (32,), (32,), 2, op="dv",
+         channels=256),
+    Case("dv, f32", (33,), (11,), (16,), (32,), 2, op="dv", dtype="f32",
+         channels=12),
 ]
 
-# Inputs, statistics, outputs of each operation.
+# Inputs, statistics, outputs of each operation, or of a part of one.
 OPERANDS = {
     "attention": ("q k v", "", "o lse"), "qk": ("q k", "", "s"),
     "av": ("w v", "", "o"),
@@ -193,6 +212,8 @@ OPERANDS = {
     "dkv": ("q k v do", "lse delta", "dk dv"),
     "qk_dq": ("k ds", "", "dq"), "qk_dk": ("q ds", "", "dk"),
     "av_dweights": ("v do", "", "dw"), "av_dv": ("w do", "", "dv"),
+    "dk": ("q k v do", "lse delta", "dk"),
+    "dv": ("q k v do", "lse delta", "dv"),
 }
 
 
@@ -224,9 +245,12 @@ def lower(case, arguments):
         optional += f" additional(%ek, %ev : {types['ek']}, {types['ev']})"
 
     name = f"attention_{case.op}" if statistics else case.op
+    outs = "outs"
+    if case.op in ("dk", "dv"):
+        name, outs = "attention_dkv", case.op
     text = f"""
 func.func @main({', '.join(f'%{n}: {t}' for n, t in types.items())}) {{
-  na.{name} ins({group(inputs)}) {optional} outs({group(outputs)})
+  na.{name} ins({group(inputs)}) {optional} {outs}({group(outputs)})
     window(<{window}>) {{{attributes}}}
   return
 }}"""

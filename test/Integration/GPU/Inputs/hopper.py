@@ -168,6 +168,30 @@ CASES = [
          (8, 16), batch=2, op="dkv", channels=32),
     Case("dkv in three axes, three stages", (5, 9, 9), (3, 4, 5), (1, 4, 8),
          (1, 8, 8), (2, 8, 8), op="dkv", channels=32, scale=-0.5, stages=3),
+    Case("dkv with a bias", (12, 30), (5, 9), (4, 12), (8, 8), (8, 16),
+         bias="f32", op="dkv", channels=32, heads=2, key_heads=1),
+    Case("dkv with a bias, causal, dilated, f16", (150,), (40,), (48,), (64,),
+         (128,), bias="f16", dtype="f16", op="dkv", channels=64, dilation=[3],
+         causal=[True], batch=2, scale=-0.25),
+    Case("dkv with a bias in three axes", (5, 9, 9), (3, 4, 5), (1, 4, 8),
+         (1, 8, 8), (2, 8, 8), op="dkv", channels=32, bias="bf16"),
+    Case("dk of 256 channels", (200,), (77,), (48,), (64,), (128,), op="dk",
+         channels=256),
+    Case("dk in two axes, grouped heads, f16", (20, 37), (7, 12), (6, 8), (8, 8),
+         (8, 16), heads=4, key_heads=2, stride=[2, 1], causal=[False, True],
+         op="dk", channels=64, values=96, dtype="f16"),
+    Case("dk with a bias", (12, 30), (5, 9), (4, 12), (8, 8), (8, 16),
+         bias="f32", op="dk", channels=160, heads=2),
+    Case("dv of 256 channels", (200,), (77,), (64,), (64,), (128,), op="dv",
+         channels=256, batch=2),
+    Case("dv, grouped heads, causal, f16", (300,), (120,), (48,), (64,), (128,),
+         heads=6, key_heads=2, dtype="f16", causal=[True], op="dv",
+         channels=96, values=192),
+    Case("dv, a last warpgroup without keys", (9, 17), (9, 9), (4, 8), (8, 8),
+         (8, 16), batch=2, op="dv", channels=32),
+    Case("dv in three axes with a bias, three stages", (5, 9, 9), (3, 4, 5),
+         (1, 4, 8), (1, 8, 8), (2, 8, 8), op="dv", channels=32, bias="f32",
+         stages=3),
     Case("dqkv", (200,), (77,), (64,), (64,), (128,), heads=2, batch=2,
          op="dqkv"),
     Case("dqkv, a tile and one more", (129,), (129,), (64,), (64,), (128,),
@@ -183,10 +207,12 @@ CASES = [
          (1, 8, 8), (2, 8, 8), op="dqkv", scale=-0.5, stages=3),
 ]
 
-# Inputs, statistics and outputs of each operation.
+# Inputs, statistics and outputs of each operation, or of a part of one.
 OPERANDS = {"attention": ("q k v", "", "o lse"),
             "dq": ("q k v do", "lse delta", "dq"),
             "dkv": ("q k v do", "lse delta", "dk dv"),
+            "dk": ("q k v do", "lse delta", "dk"),
+            "dv": ("q k v do", "lse delta", "dv"),
             "dqkv": ("q k v do", "lse delta", "dq dk dv")}
 
 
@@ -217,10 +243,13 @@ def lower(case, arguments):
 
     inputs, statistics, outputs = (x.split() for x in OPERANDS[case.op])
     gradient = f"_{case.op} " if statistics else ""
+    outs = "outs"
+    if case.op in ("dk", "dv"):
+        gradient, outs = "_dkv", case.op
     stats = f"stats({group(statistics)})" if statistics else ""
     text = f"""
 func.func @main({', '.join(f'%{n}: {t}' for n, t in types.items())}) {{
-  na.attention{gradient} ins({group(inputs)}) {stats} {optional} outs({group(outputs)})
+  na.attention{gradient} ins({group(inputs)}) {stats} {optional} {outs}({group(outputs)})
     window(<{window}>) {{{attributes}}}
   return
 }}"""

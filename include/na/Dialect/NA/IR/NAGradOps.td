@@ -210,11 +210,15 @@ def NA_AttentionDQOp : NA_GradOp<"attention_dq",
   let hasCanonicalizer = 1;
 }
 
-def NA_AttentionDKVOp : NA_GradOp<"attention_dkv"> {
+def NA_AttentionDKVOp : NA_GradOp<"attention_dkv",
+    [AttrSizedOperandSegments,
+     NA_OneOperandEach<[0, 1, 2, 3, 4, 5],
+                       "'query', 'key', 'value', 'output_grad', 'lse' and "
+                       "'delta'">]> {
   let summary = "Gradients of the keys and values of neighborhood attention";
   let description = [{
-    `key_grad` and `value_grad` of `na.attention_grad`, given the statistics of
-    the rows:
+    `key_grad` and `value_grad` of `na.attention_grad`, or one of them, given
+    the statistics of the rows:
 
     ```
     weight     = exp(logit - lse)
@@ -233,12 +237,14 @@ def NA_AttentionDKVOp : NA_GradOp<"attention_dkv"> {
     | `query`, `key`, `value`, `bias` | as in `na.attention` | as in `na.attention` |
     | `output_grad` | `[B, X.., Hq, Dv]` | the query's |
     | `lse`, `delta` | `[B, X.., Hq]` | f32; f64 for f64 |
-    | `key_grad`, `value_grad` | `key`'s, `value`'s | the query's |
+    | `key_grad`, `value_grad` (either one is optional) | `key`'s, `value`'s | the query's |
 
     `delta` is that of `na.attention_grad`. The sums are in f32, or f64 for
-    f64.
+    f64. `outs` stands before both destinations, `dk` before that of the keys
+    alone and `dv` before that of the values alone: a program for one of them
+    has room for larger tiles.
 
-    Errors: as `na.attention_grad`.
+    Errors: as `na.attention_grad`; neither `key_grad` nor `value_grad`.
 
     Example:
 
@@ -251,12 +257,19 @@ def NA_AttentionDKVOp : NA_GradOp<"attention_dkv"> {
         outs(%dk0, %dv0 : tensor<1x56x4x32xf32>, tensor<1x56x4x32xf32>)
         window(<size = [7]>)
         -> tensor<1x56x4x32xf32>, tensor<1x56x4x32xf32>
+    %dv1 = na.attention_dkv
+        ins(%q, %k, %v, %do
+            : tensor<1x56x4x32xf32>, tensor<1x56x4x32xf32>,
+              tensor<1x56x4x32xf32>, tensor<1x56x4x32xf32>)
+        stats(%lse, %delta : tensor<1x56x4xf32>, tensor<1x56x4xf32>)
+        dv(%dv0 : tensor<1x56x4x32xf32>) window(<size = [7]>)
+        -> tensor<1x56x4x32xf32>
     ```
   }];
   let arguments = (ins
     NA_Shaped:$query, NA_Shaped:$key, NA_Shaped:$value, NA_Shaped:$output_grad,
     NA_Statistic:$lse, NA_Statistic:$delta, Optional<NA_Shaped>:$bias,
-    NA_Shaped:$key_grad, NA_Shaped:$value_grad,
+    Optional<NA_Shaped>:$key_grad, Optional<NA_Shaped>:$value_grad,
     NA_WindowAttr:$window, OptionalAttr<F64Attr>:$scale,
     OptionalAttr<NA_ScheduleAttr>:$schedule);
   let assemblyFormat = [{
@@ -264,13 +277,13 @@ def NA_AttentionDKVOp : NA_GradOp<"attention_dkv"> {
     type($key) `,` type($value) `,` type($output_grad) `)`
     `stats` `(` $lse `,` $delta `:` type($lse) `,` type($delta) `)`
     (`bias` `(` $bias^ `:` type($bias) `)`)?
-    `outs` `(` $key_grad `,` $value_grad `:` type($key_grad) `,`
-    type($value_grad) `)`
+    custom<KeyGradients>($key_grad, $value_grad, type($key_grad),
+                         type($value_grad))
     `window` `(` $window `)`
     attr-dict (`->` type($results)^)?
   }];
   let builders = [
-    // With destinations; results follow from them.
+    // With destinations, of which one may be null; results follow from them.
     OpBuilder<(ins "::mlir::Value":$query, "::mlir::Value":$key,
                    "::mlir::Value":$value, "::mlir::Value":$outputGrad,
                    "::mlir::Value":$lse, "::mlir::Value":$delta,
@@ -281,6 +294,12 @@ def NA_AttentionDKVOp : NA_GradOp<"attention_dkv"> {
                    CArg<"::mlir::na::ScheduleAttr", "{}">:$schedule)>
   ];
   let hasCanonicalizer = 1;
+  let extraClassDeclaration = attentionGradDeclaration # [{
+    /// Replaces the operation, which has both gradients, by one for each: that
+    /// of the keys first.
+    std::pair<::mlir::na::AttentionDKVOp, ::mlir::na::AttentionDKVOp>
+    split(::mlir::RewriterBase &rewriter);
+  }];
 }
 
 def NA_AttentionDQKVOp : NA_GradOp<"attention_dqkv"> {

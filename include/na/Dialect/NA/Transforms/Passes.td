@@ -37,6 +37,12 @@ def NASelectSchedule : Pass<"na-select-schedule"> {
     `key-tile` is given alone. All others get the schedule of sm_90, which is
     then its target.
 
+    The registers of a GPU hold the sums of an `na.attention_dkv` of up to about
+    128 channels. Where no schedule has room for the gradients of both keys and
+    values, but one has for each of them, two operations take the place of one;
+    `explain` says so. With tiles that are given, or a schedule for a GPU, these
+    decide; with `cpu` as the target too, so that both run the same programs.
+
     What no tile fits the registers and the shared memory of a GPU for gets a
     schedule for the target `naive`, and a remark with the limits. Where a tile
     is given and nothing fits beside it, the others are 16 tokens, and `explain`
@@ -98,7 +104,7 @@ def NATileAndFuse : Pass<"na-tile-and-fuse"> {
     |---|---|---|---|
     | `na.attention` | queries | keys | output, maximum and sum of an online softmax |
     | `na.attention_dq` | queries | keys | the gradient of the queries |
-    | `na.attention_dkv` | keys | queries that see them, of one query head of the group after the other | the gradients of keys and values |
+    | `na.attention_dkv` | keys | queries that see them, of one query head of the group after the other | the gradients of keys and values, or one of them |
 
     Tile values are small tensors under `linalg`; boxes are read, written and
     masked by `na.tile` operations. Memory is linear in tokens: nothing but

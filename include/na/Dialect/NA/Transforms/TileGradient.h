@@ -34,7 +34,8 @@ public:
       : form(form), type(form.getAccumulator()),
         queryDim(grid.isInverse() ? form.getColumnDim() : form.getRowDim()) {}
 
-  /// Loads the statistics of the queries of `box` from `at` on.
+  /// Loads the statistics of the queries of `box` from `at` on; without those
+  /// of `delta` if that is null.
   Statistics buildStatistics(ImplicitLocOpBuilder &b, Value lse, Value delta,
                              Value batch, Value head, ValueRange at,
                              ArrayRef<int64_t> box,
