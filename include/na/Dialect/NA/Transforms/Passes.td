@@ -38,7 +38,7 @@ def NASelectSchedule : Pass<"na-select-schedule"> {
     then its target.
 
     The registers of a GPU hold the sums of an `na.attention_dkv` of up to about
-    128 channels. Where no schedule has room for the gradients of both keys and
+    150 channels. Where no schedule has room for the gradients of both keys and
     values, but one has for each of them, two operations take the place of one;
     `explain` says so. With tiles that are given, or a schedule for a GPU, these
     decide; with `cpu` as the target too, so that both run the same programs.
