@@ -94,3 +94,20 @@ func.func @carries(%s: !nagpu.fragment<16x48xf32, accumulator, 1>,
     : !nagpu.fragment<16x48xf32, accumulator, 1>, !nagpu.fragment<16xi32, row, 1>
   return %m : !nagpu.fragment<16x48xf32, accumulator, 1>
 }
+
+// Several axes at once: a word of a row for each coordinate on the axis with
+// fewer, here 2 of 8: the bits of the other axis, or none. One selection an element.
+// CHECK-LABEL: func @box
+// CHECK:         %[[TAKEN:.*]] = arith.select %{{.*}}, %{{.*}}, %c0_i32 : i32
+// CHECK:         %[[BIT:.*]] = arith.andi %[[TAKEN]], %c1_i32
+// CHECK:         %[[P:.*]] = arith.cmpi ne, %[[BIT]], %c0_i32
+// CHECK:         arith.select %[[P]], %{{.*}}, %{{.*}} : f32
+// CHECK:         arith.andi %[[TAKEN]], %c2_i32
+// CHECK-COUNT-39: arith.select %{{.*}} : f32
+// CHECK-NOT:     arith.select %{{.*}} : f32
+func.func @box(%s: !nagpu.fragment<16x80xf32, accumulator, 1>,
+               %b: !nagpu.fragment<16xi32, row, 1>) -> !nagpu.fragment<16x80xf32, accumulator, 1> {
+  %m = nagpu.mask_box %s axes [0, 1] of [10, 8] from %b, %b to %b, %b
+    : !nagpu.fragment<16x80xf32, accumulator, 1>, !nagpu.fragment<16xi32, row, 1>
+  return %m : !nagpu.fragment<16x80xf32, accumulator, 1>
+}

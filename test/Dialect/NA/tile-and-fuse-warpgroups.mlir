@@ -101,15 +101,30 @@ func.func @beyond(%q: memref<1x50x2x16xbf16>, %o: memref<1x50x2x16xbf16>) {
 // CHECK-NEXT:          %[[XKEY:.*]] = arith.addi %{{.*}}, %[[XOFFSET]]
 // CHECK:               %[[MEETS:.*]] = arith.andi
 // CHECK-NEXT:          %[[NEEDED:.*]] = arith.ori %[[MEETS]], %[[TOGETHER]]
+// Small windows: most tiles that are cut are cut on both axes.
 // CHECK:               %[[XINSIDE:.*]] = arith.andi
 // CHECK:               %[[YINSIDE:.*]] = arith.andi
+// CHECK-NEXT:          %[[INSIDE:.*]] = arith.andi %[[XINSIDE]], %[[YINSIDE]]
 // CHECK-NEXT:          scf.if %[[NEEDED]]
-// CHECK:                 %[[M:.*]] = na.tile.mask {{.*}} at(%[[XKEY]], %[[YKEY]]) box [4, 2] axes [0] unless %[[XINSIDE]]
-// CHECK:                 na.tile.mask %[[M]] {{.*}} at(%[[XKEY]], %[[YKEY]]) box [4, 2] axes [1] unless %[[YINSIDE]]
+// CHECK:                 na.tile.mask {{.*}} at(%[[XKEY]], %[[YKEY]]) box [4, 2] axes [0, 1] unless %[[INSIDE]]
 func.func @two_axes(%q: memref<1x40x40x2x16xbf16>, %o: memref<1x40x40x2x16xbf16>) {
   na.attention
     ins(%q, %q, %q : memref<1x40x40x2x16xbf16>, memref<1x40x40x2x16xbf16>, memref<1x40x40x2x16xbf16>)
     outs(%o : memref<1x40x40x2x16xbf16>) window(<size = [9, 11]>)
+    {schedule = #na.schedule<target = "sm_90a", query_tile = [8, 4], key_tile = [4, 2], warpgroup_tile = [4, 4]>}
+  return
+}
+
+// Large windows: most are cut on one axis, and masked on that.
+// CHECK-LABEL: func @two_axes_apart
+// CHECK:         scf.forall (%{{.*}}) in (2)
+// CHECK:           scf.for
+// CHECK:               %[[M:.*]] = na.tile.mask {{.*}} box [4, 2] axes [0] unless
+// CHECK-NEXT:          na.tile.mask %[[M]] {{.*}} box [4, 2] axes [1] unless
+func.func @two_axes_apart(%q: memref<1x140x140x2x16xbf16>, %o: memref<1x140x140x2x16xbf16>) {
+  na.attention
+    ins(%q, %q, %q : memref<1x140x140x2x16xbf16>, memref<1x140x140x2x16xbf16>, memref<1x140x140x2x16xbf16>)
+    outs(%o : memref<1x140x140x2x16xbf16>) window(<size = [59, 61]>)
     {schedule = #na.schedule<target = "sm_90a", query_tile = [8, 4], key_tile = [4, 2], warpgroup_tile = [4, 4]>}
   return
 }

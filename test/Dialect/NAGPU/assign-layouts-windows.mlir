@@ -25,9 +25,8 @@
 // CHECK:           %[[C:.*]] = scf.if %[[INSIDE]] -> (!nagpu.fragment<16x16xf32, accumulator, 1>) {
 // CHECK-NEXT:        scf.yield %[[S]]
 // CHECK-NEXT:      } else {
-// CHECK:             %[[BX:.*]] = nagpu.map(%[[R]]#0 :
-// CHECK:             %[[M1:.*]] = nagpu.mask %[[S]] axis 0 of [4, 4] from %[[BX]] size 3
-// CHECK:             %[[M2:.*]] = nagpu.mask %[[M1]] axis 1 of [4, 4] from %{{.*}} to
+// CHECK:             %[[REL:.*]]:4 = nagpu.map(%[[R]]#0, %[[R]]#1, %[[R]]#2 :
+// CHECK:             %[[M2:.*]] = nagpu.mask_box %[[S]] axes [0, 1] of [4, 4] from %[[REL]]#0, %[[REL]]#2 to %[[REL]]#1, %[[REL]]#3
 // CHECK:             scf.yield %[[M2]]
 // CHECK-NEXT:      }
 // CHECK:           nagpu.store %[[C]]

@@ -430,6 +430,54 @@ func.func @store_channels(
 
 // -----
 
+func.func @mask_box_order(%s: !nagpu.fragment<64x32xf32, accumulator, 4>, %b: !nagpu.fragment<64xi32, row, 4>) {
+  // expected-error @+1 {{'nagpu.mask_box' op 'axes'[1] is 0, expected 2 to 1 (axes of 'box', in their order)}}
+  %m = nagpu.mask_box %s axes [1, 0] of [4, 8] from %b, %b to %b, %b : !nagpu.fragment<64x32xf32, accumulator, 4>, !nagpu.fragment<64xi32, row, 4>
+  return
+}
+
+// -----
+
+func.func @mask_box_axis(%s: !nagpu.fragment<64x32xf32, accumulator, 4>, %b: !nagpu.fragment<64xi32, row, 4>) {
+  // expected-error @+1 {{'nagpu.mask_box' op 'axes'[0] is 2, expected 0 to 1 (axes of 'box', in their order)}}
+  %m = nagpu.mask_box %s axes [2] of [4, 8] from %b to %b : !nagpu.fragment<64x32xf32, accumulator, 4>, !nagpu.fragment<64xi32, row, 4>
+  return
+}
+
+// -----
+
+func.func @mask_box_count(%s: !nagpu.fragment<64x32xf32, accumulator, 4>, %b: !nagpu.fragment<64xi32, row, 4>) {
+  // expected-error @+1 {{'nagpu.mask_box' op 'axes' has 2 entries, expected at least one, and one for each of the 1 'begins'}}
+  %m = nagpu.mask_box %s axes [0, 1] of [4, 8] from %b to %b : !nagpu.fragment<64x32xf32, accumulator, 4>, !nagpu.fragment<64xi32, row, 4>
+  return
+}
+
+// -----
+
+func.func @mask_box_ends(%s: !nagpu.fragment<64x32xf32, accumulator, 4>, %b: !nagpu.fragment<64xi32, row, 4>) {
+  // expected-error @+1 {{has 1 ends, expected 2, one for each begin}}
+  %m = nagpu.mask_box %s axes [0, 1] of [4, 8] from %b, %b to %b : !nagpu.fragment<64x32xf32, accumulator, 4>, !nagpu.fragment<64xi32, row, 4>
+  return
+}
+
+// -----
+
+func.func @mask_box_columns(%s: !nagpu.fragment<64x32xf32, accumulator, 4>, %b: !nagpu.fragment<64xi32, row, 4>) {
+  // expected-error @+1 {{'nagpu.mask_box' op 'source' dimension 1 (columns) is 32, expected 48 as in 'box'}}
+  %m = nagpu.mask_box %s axes [0, 1] of [6, 8] from %b, %b to %b, %b : !nagpu.fragment<64x32xf32, accumulator, 4>, !nagpu.fragment<64xi32, row, 4>
+  return
+}
+
+// -----
+
+func.func @mask_box_bound(%s: !nagpu.fragment<64x32xf32, accumulator, 4>, %b: !nagpu.fragment<128xi32, row, 4>) {
+  // expected-error @+1 {{'nagpu.mask_box' op 'begins' dimension 0 (rows) is 128, expected 64 as in 'source'}}
+  %m = nagpu.mask_box %s axes [0] of [4, 8] from %b to %b : !nagpu.fragment<64x32xf32, accumulator, 4>, !nagpu.fragment<128xi32, row, 4>
+  return
+}
+
+// -----
+
 func.func @mask_role(%s: !nagpu.fragment<64x32xf16, lhs, 4>, %b: !nagpu.fragment<64xi32, row, 4>) {
   // expected-error @+1 {{'nagpu.mask' op 'source' has role lhs, expected accumulator}}
   %m = nagpu.mask %s axis 0 of [32] from %b size 3 : !nagpu.fragment<64x32xf16, lhs, 4>, !nagpu.fragment<64xi32, row, 4>

@@ -163,6 +163,10 @@ func.func @fragments(%out: memref<1x56x56x2x32xbf16>, %lse: memref<1x?x?x2xf32>,
   // GENERIC: "nagpu.mask"(%{{.*}}) <{axis = 0 : i64, box = array<i64: 4, 8>, size = 3 : i64}>
   %m0 = nagpu.mask %w axis 0 of [4, 8] from %begin size 3
     : !nagpu.fragment<128x32xf32, accumulator, 4>, !nagpu.fragment<128xi32, row, 4>
+  // CHECK: nagpu.mask_box %{{.*}} axes [0, 1] of [4, 8] from %{{.*}}, %{{.*}} to %{{.*}}, %{{.*}} : !nagpu.fragment<128x32xf32, accumulator, 4>, !nagpu.fragment<128xi32, row, 4>
+  // GENERIC: "nagpu.mask_box"(%{{.*}}) <{axes = array<i64: 0, 1>, box = array<i64: 4, 8>}>
+  %mb = nagpu.mask_box %w axes [0, 1] of [4, 8] from %begin, %begin to %begin, %begin
+    : !nagpu.fragment<128x32xf32, accumulator, 4>, !nagpu.fragment<128xi32, row, 4>
   // CHECK: nagpu.mask %{{.*}} axis 1 of [4, 8] from %{{.*}} to %{{.*}} : <128x32xf32, accumulator, 4>, <128xi32, row, 4>, !nagpu.fragment<128xi32, row, 4>
   %m1 = nagpu.mask %m0 axis 1 of [4, 8] from %begin to %begin
     : !nagpu.fragment<128x32xf32, accumulator, 4>, !nagpu.fragment<128xi32, row, 4>, !nagpu.fragment<128xi32, row, 4>
