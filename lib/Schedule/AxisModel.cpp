@@ -217,7 +217,8 @@ SplitBlock schedule::splitBlock(const window::Axis &axis, int64_t size,
     if (!differs || block.active == 1)
       continue;
     int64_t from = begin + g * ownTile;
-    auto own = rowSpan(axis, size, from, std::min(from + ownTile, end), inverse);
+    auto own =
+        rowSpan(axis, size, from, std::min(from + ownTile, end), inverse);
     block.first[g] = (own.begin - block.span.begin) / columnTile;
     block.last[g] = window::ceilDiv(own.end - block.span.begin, columnTile);
   }

@@ -70,7 +70,8 @@ struct SplitBlock {
 };
 
 /// The block that starts at row `begin` of an axis of `size` positions, as the
-/// tiled program (TileWarpgroups.cpp) divides it. With `inverse`, rows are keys.
+/// tiled program (TileWarpgroups.cpp) divides it. With `inverse`, rows are
+/// keys.
 SplitBlock splitBlock(const window::Axis &axis, int64_t size, int64_t begin,
                       int64_t warpgroups, int64_t ownTile, int64_t columnTile,
                       bool inverse = false);

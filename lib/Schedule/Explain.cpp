@@ -63,8 +63,7 @@ static llvm::Error addCoverage(const ExplainOptions &options,
     explanation.rowTile.push_back(tile);
     explanation.rowTiles.push_back(tiles);
   }
-  explanation.coverage =
-      getCoverage(workload, *selected, explanation.rowTile);
+  explanation.coverage = getCoverage(workload, *selected, explanation.rowTile);
   return llvm::Error::success();
 }
 
@@ -206,7 +205,8 @@ static void printReasons(const Explanation &explanation,
   os << formatv(": {0:f2} computed pairs for each that is needed\n",
                 prediction.waste);
   for (auto [i, axis] : llvm::enumerate(prediction.axes)) {
-    os << formatv("axis {0}    {1:f1} {2} tiles, ", i, axis.columnTiles, column);
+    os << formatv("axis {0}    {1:f1} {2} tiles, ", i, axis.columnTiles,
+                  column);
     if (axis.cut)
       os << formatPercent(axis.maskedShare)
          << " of them cut by a window edge and masked\n";
@@ -267,8 +267,8 @@ std::string schedule::printText(const Explanation &explanation) {
                               : explanation.candidates.front().prediction;
   printReasons(explanation, *selected, prediction, os);
   os << "\n"
-     << getRowName(workload) << " tile " << formatBox(explanation.rowTile) << " of "
-     << formatBox(explanation.rowTiles) << "\n"
+     << getRowName(workload) << " tile " << formatBox(explanation.rowTile)
+     << " of " << formatBox(explanation.rowTiles) << "\n"
      << drawText(*explanation.coverage);
   return text;
 }

@@ -75,8 +75,7 @@ bool hasNarrowWeights(const GpuProblem &problem, int64_t columns) {
   // Where they are the operand of a product, and read behind it.
   bool both = problem.gradient == Gradient::KeysAndValues ||
               problem.gradient == Gradient::All;
-  return both &&
-         needsNarrowWeights(getChannels(problem).sums / 2, columns);
+  return both && needsNarrowWeights(getChannels(problem).sums / 2, columns);
 }
 
 int64_t countRegisters(const GpuProblem &problem, int64_t columns) {

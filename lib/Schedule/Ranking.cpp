@@ -82,8 +82,8 @@ void addAxes(const Problem &problem, const Schedule &schedule,
 
 void addTraffic(const Workload &workload, const Schedule &schedule,
                 Prediction &prediction) {
-  double rows = getVolume(schedule.getRowTile(workload)) *
-                double(schedule.headsPerTile);
+  double rows =
+      getVolume(schedule.getRowTile(workload)) * double(schedule.headsPerTile);
   double columns = getVolume(schedule.getColumnTile(workload));
   double channels = double(workload.headDim + workload.valueDim);
   // Of gradients, rows are read and their sums are written.
@@ -407,9 +407,8 @@ std::vector<Candidate> rankGradient(const Workload &workload,
            rankHopperGradient(workload, chip, options.count))
         schedules.push_back(makeSchedule(tiling));
     if (schedules.empty() && workload.gradient != Gradient::All)
-      for (const GpuTiling &tiling :
-           rankGpuGradient(workload, chip, options.count,
-                           getFixedGpuTiling(options)))
+      for (const GpuTiling &tiling : rankGpuGradient(
+               workload, chip, options.count, getFixedGpuTiling(options)))
         schedules.push_back(makeSchedule(chip, tiling));
   }
   std::vector<Candidate> candidates;

@@ -21,9 +21,9 @@ enum class TileKind {
   Interior
 };
 
-/// One axis of a row tile, in positions of a residue class. Rows are queries and
-/// columns the keys that they see, or for the gradients of keys and values rows
-/// are keys and columns the queries that see them.
+/// One axis of a row tile, in positions of a residue class. Rows are queries
+/// and columns the keys that they see, or for the gradients of keys and values
+/// rows are keys and columns the queries that see them.
 struct AxisCoverage {
   int64_t size = 0;
   /// The row tile, and the columns of some, and of all of its rows; the latter
@@ -63,8 +63,8 @@ struct Coverage {
 int64_t countRowTiles(const Workload &workload, const Schedule &schedule,
                       size_t axis);
 
-/// The coverage of the row tile with these indices, one per axis, each less than
-/// countRowTiles.
+/// The coverage of the row tile with these indices, one per axis, each less
+/// than countRowTiles.
 Coverage getCoverage(const Workload &workload, const Schedule &schedule,
                      const std::vector<int64_t> &rowTile);
 

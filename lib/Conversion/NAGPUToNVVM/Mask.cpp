@@ -9,9 +9,9 @@
 // A thread has few different coordinates on an axis, so predicates are per row
 // and coordinate. Two comparisons make one; a word with a bit for each
 // coordinate makes many: the assembler moves seven bits at a time from a
-// register to predicates. Where several axes are masked at once, each combination
-// of coordinates on all but one of them has a word of the bits of that one: the
-// word of the row, or none.
+// register to predicates. Where several axes are masked at once, each
+// combination of coordinates on all but one of them has a word of the bits of
+// that one: the word of the row, or none.
 //
 //===----------------------------------------------------------------------===//
 
@@ -151,9 +151,8 @@ public:
         if (!wide)
           return getBit(onlyIf(getWord(), condition), position);
         int64_t bit = position % pairBits;
-        return getBit(
-            onlyIf(getHalf(position / pairBits, bit / 32), condition),
-            bit % 32);
+        return getBit(onlyIf(getHalf(position / pairBits, bit / 32), condition),
+                      bit % 32);
       });
     case Kind::ShiftedWord:
       return getBit(onlyIf(getShiftedWord(column), condition), constant);
@@ -319,9 +318,8 @@ struct Bounds {
 /// The registers of `type` in such an order that neighbouring uses are of
 /// neighbouring bits, which then are moved to predicates together: row by row,
 /// by `getKey` of their columns, and in the order of their bits.
-SmallVector<int64_t>
-getOrder(FragmentType type, const ColumnCoordinates &axis,
-         function_ref<int64_t(int64_t column)> getNumber) {
+SmallVector<int64_t> getOrder(FragmentType type, const ColumnCoordinates &axis,
+                              function_ref<int64_t(int64_t column)> getNumber) {
   FragmentLayout layout(type);
   SmallVector<int64_t> order =
       llvm::to_vector(llvm::seq<int64_t>(type.getNumRegisters()));
@@ -416,9 +414,8 @@ void maskTogether(ThreadBuilder &b, FragmentType type, ArrayRef<Bounds> all,
         if (i == base)
           continue;
         Value inside = predicates->isInside(column);
-        condition = condition
-                        ? arith::AndIOp::create(b, condition, inside)
-                        : inside;
+        condition =
+            condition ? arith::AndIOp::create(b, condition, inside) : inside;
       }
     registers[index] = arith::SelectOp::create(
         b, rows[base]->isInside(column, {condition, number}), registers[index],
@@ -456,8 +453,8 @@ struct ConvertMaskBox : OpConversionPattern<MaskBoxOp> {
     ThreadBuilder b(op, rewriter, type.getWarps());
     SmallVector<Value> registers(adaptor.getSource());
     std::vector<Bounds> all;
-    for (auto [axis, begin, end] : llvm::zip_equal(
-             op.getAxes(), adaptor.getBegins(), adaptor.getEnds()))
+    for (auto [axis, begin, end] :
+         llvm::zip_equal(op.getAxes(), adaptor.getBegins(), adaptor.getEnds()))
       all.push_back({ColumnCoordinates(op.getBox(), axis, type.getColumns()),
                      begin, end, std::nullopt});
     // The fewest words: without the axis that has the most coordinates.

@@ -89,13 +89,12 @@ struct ConvertWgmma : OpConversionPattern<WgmmaOp> {
                   /*depthInRows=*/op.getLhsTransposed());
     else
       // Four registers a step.
-      inputs =
-          toAssembly(b, adaptor.getLhs().slice(4 * firstStep,
-                                               4 * (endStep - firstStep)));
+      inputs = toAssembly(
+          b, adaptor.getLhs().slice(4 * firstStep, 4 * (endStep - firstStep)));
 
     // All steps are one piece of assembly, so that nothing comes between them.
-    // The descriptors of its steps are too: computed outside, those of tiles that
-    // a loop does not change would be kept in registers for all of it.
+    // The descriptors of its steps are too: computed outside, those of tiles
+    // that a loop does not change would be kept in registers for all of it.
     std::string sums, text;
     llvm::raw_string_ostream os(text);
     for (int64_t i = 0; i < outputs; ++i)

@@ -580,9 +580,9 @@ ParseResult MaskBoxOp::parse(OpAsmParser &parser, OperationState &result) {
   SmallVector<int64_t> axes, box;
   Type sourceType, boundType;
   auto parseNumbers = [&](SmallVector<int64_t> &numbers) {
-    return parser.parseCommaSeparatedList(
-        AsmParser::Delimiter::Square,
-        [&] { return parser.parseInteger(numbers.emplace_back()); });
+    return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+      return parser.parseInteger(numbers.emplace_back());
+    });
   };
   if (parser.parseOperand(source) || parser.parseKeyword("axes") ||
       parseNumbers(axes) || parser.parseKeyword("of") || parseNumbers(box) ||
@@ -600,10 +600,9 @@ ParseResult MaskBoxOp::parse(OpAsmParser &parser, OperationState &result) {
   result.getOrAddProperties<Properties>().axes = b.getDenseI64ArrayAttr(axes);
   result.getOrAddProperties<Properties>().box = b.getDenseI64ArrayAttr(box);
   result.addTypes(sourceType);
-  return failure(
-      parser.resolveOperand(source, sourceType, result.operands) ||
-      parser.resolveOperands(begins, boundType, result.operands) ||
-      parser.resolveOperands(ends, boundType, result.operands));
+  return failure(parser.resolveOperand(source, sourceType, result.operands) ||
+                 parser.resolveOperands(begins, boundType, result.operands) ||
+                 parser.resolveOperands(ends, boundType, result.operands));
 }
 
 void MaskBoxOp::print(OpAsmPrinter &p) {
@@ -613,8 +612,7 @@ void MaskBoxOp::print(OpAsmPrinter &p) {
   llvm::interleaveComma(getBox(), p);
   p << "] from " << getBegins() << " to " << getEnds();
   p.printOptionalAttrDict((*this)->getAttrs(), {"axes", "box"});
-  p << " : " << getSource().getType() << ", "
-    << getBegins().front().getType();
+  p << " : " << getSource().getType() << ", " << getBegins().front().getType();
 }
 
 LogicalResult StoreOp::verify() {

@@ -131,8 +131,8 @@ Value GridShrinker::rotate(Value round) {
 Value GridShrinker::countRounds() {
   Value ctas = launch.getGridSize().x;
   Value whole = arith::DivUIOp::create(b, count, ctas);
-  Value last = arith::CmpIOp::create(b, arith::CmpIPredicate::ult,
-                                     rotate(whole), count);
+  Value last =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ult, rotate(whole), count);
   Value more = arith::AddIOp::create(
       b, whole, arith::ConstantIndexOp::create(b, 1).getResult());
   return arith::SelectOp::create(b, last, more, whole);
@@ -184,7 +184,8 @@ scf::ForOp GridShrinker::wrap(Region &region, ValueRange inits) {
   for (auto [from, to] : mapping.getValueMap())
     rewriter.replaceUsesWithIf(from, to, [&](OpOperand &use) {
       Operation *owner = body->findAncestorOpInBlock(*use.getOwner());
-      return owner && owner->getBlock() == body && !owner->isBeforeInBlock(first);
+      return owner && owner->getBlock() == body &&
+             !owner->isBeforeInBlock(first);
     });
   return items;
 }
