@@ -53,9 +53,7 @@ ClassCount countColumnTiles(const Problem &problem, size_t i, int64_t size,
     int64_t begin = std::min(tile * rowTile, size - 1);
     int64_t end = std::min(begin + rowTile, size);
     auto span = rowSpan(axis, size, begin, end, problem.hasKeyRows());
-    auto interior = problem.hasKeyRows()
-                        ? window::inverseTileInterior(axis, size, begin, end)
-                        : window::tileInterior(axis, size, begin, end);
+    auto interior = rowInterior(axis, size, begin, end, problem.hasKeyRows());
     result.columnTiles +=
         double(window::ceilDiv(span.end - span.begin, columnTile));
     // Column tiles begin at multiples from the start of the span.
@@ -68,6 +66,13 @@ ClassCount countColumnTiles(const Problem &problem, size_t i, int64_t size,
 }
 
 } // namespace
+
+window::Range<int64_t> schedule::rowInterior(const window::Axis &axis,
+                                             int64_t size, int64_t begin,
+                                             int64_t end, bool inverse) {
+  return inverse ? window::inverseTileInterior(axis, size, begin, end)
+                 : window::tileInterior(axis, size, begin, end);
+}
 
 int64_t schedule::modelSize(const Problem &problem, size_t i) {
   return window::classSize<int64_t>(problem.axes[i], modelLength(problem, i),

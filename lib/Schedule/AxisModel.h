@@ -55,6 +55,11 @@ struct AxisChoice {
   AxisCost cost;
 };
 
+/// The columns that belong to all rows of a tile; with `inverse`, rows are
+/// keys.
+window::Range<int64_t> rowInterior(const window::Axis &axis, int64_t size,
+                                   int64_t begin, int64_t end, bool inverse);
+
 /// Warpgroups of a thread block at most.
 constexpr int64_t maxWarpgroups = 3;
 

@@ -57,15 +57,6 @@ int64_t schedule::countRowTiles(const Workload &workload,
                          schedule.getRowTile(workload)[axis]);
 }
 
-/// The columns that belong to all rows.
-static Range<int64_t> getInterior(const window::Axis &axis, int64_t size,
-                                  Range<int64_t> rows, bool inverse) {
-  if (inverse)
-    return window::inverseTileInterior<int64_t>(axis, size, rows.begin,
-                                                rows.end);
-  return window::tileInterior<int64_t>(axis, size, rows.begin, rows.end);
-}
-
 Coverage schedule::getCoverage(const Workload &workload,
                                const Schedule &schedule,
                                const std::vector<int64_t> &rowTile) {
@@ -90,7 +81,8 @@ Coverage schedule::getCoverage(const Workload &workload,
     part.columnTile = schedule.getColumnTile(workload)[i];
     part.rows.begin = rowTile[i] * tiles[i];
     part.rows.end = std::min(part.rows.begin + tiles[i], part.size);
-    part.interior = getInterior(axis, part.size, part.rows, inverse);
+    part.interior =
+        rowInterior(axis, part.size, part.rows.begin, part.rows.end, inverse);
     int64_t own = i == splitAxis ? schedule.warpgroupTile[i] : tiles[i];
     SplitBlock block = splitBlock(axis, part.size, part.rows.begin,
                                   i == splitAxis ? warpgroups : 1, own,
@@ -102,7 +94,8 @@ Coverage schedule::getCoverage(const Workload &workload,
       entry.rows.begin = part.rows.begin + g * own;
       entry.rows.end = std::min(entry.rows.begin + own, part.rows.end);
       entry.computed = {block.first[g], block.last[g]};
-      auto interior = getInterior(axis, part.size, entry.rows, inverse);
+      auto interior = rowInterior(axis, part.size, entry.rows.begin,
+                                  entry.rows.end, inverse);
       entry.inside = {std::max(entry.computed.begin,
                                window::ceilDiv(interior.begin - part.span.begin,
                                                part.columnTile)),

@@ -317,7 +317,7 @@ struct Bounds {
 
 /// The registers of `type` in such an order that neighbouring uses are of
 /// neighbouring bits, which then are moved to predicates together: row by row,
-/// by `getKey` of their columns, and in the order of their bits.
+/// by `getNumber` of their columns, and in the order of their bits.
 SmallVector<int64_t> getOrder(FragmentType type, const ColumnCoordinates &axis,
                               function_ref<int64_t(int64_t column)> getNumber) {
   FragmentLayout layout(type);
@@ -333,31 +333,7 @@ SmallVector<int64_t> getOrder(FragmentType type, const ColumnCoordinates &axis,
   return order;
 }
 
-Value buildHidden(ThreadBuilder &b) {
-  return arith::ConstantOp::create(
-      b, b.getF32FloatAttr(-std::numeric_limits<float>::infinity()));
-}
-
-/// Masks the registers on one axis.
-void maskAxis(ThreadBuilder &b, FragmentType type, const Bounds &bounds,
-              MutableArrayRef<Value> registers) {
-  FragmentLayout layout(type);
-  Value hidden = buildHidden(b);
-  std::optional<RowPredicates> row;
-  int64_t current = -1;
-  for (int64_t index :
-       getOrder(type, bounds.axis, [](int64_t) { return int64_t(0); })) {
-    FragmentLayout::Position position = layout.getPosition(index, 0);
-    if (int64_t number = position.row / 8; number != current) {
-      current = number;
-      row.emplace(bounds.getRow(b, number));
-    }
-    registers[index] = arith::SelectOp::create(
-        b, row->isInside(position.column), registers[index], hidden);
-  }
-}
-
-/// The combinations of coordinates on some axes.
+/// The combinations of coordinates on all axes but one; there is one of none.
 class Combinations {
 public:
   Combinations(ArrayRef<Bounds> all, size_t without, int64_t columns)
@@ -390,7 +366,8 @@ void maskTogether(ThreadBuilder &b, FragmentType type, ArrayRef<Bounds> all,
                   size_t base, const Combinations &combinations,
                   MutableArrayRef<Value> registers) {
   FragmentLayout layout(type);
-  Value hidden = buildHidden(b);
+  Value hidden = arith::ConstantOp::create(
+      b, b.getF32FloatAttr(-std::numeric_limits<float>::infinity()));
   SmallVector<std::unique_ptr<RowPredicates>> rows;
   SmallVector<Value> conditions;
   int64_t current = -1;
@@ -421,6 +398,12 @@ void maskTogether(ThreadBuilder &b, FragmentType type, ArrayRef<Bounds> all,
         b, rows[base]->isInside(column, {condition, number}), registers[index],
         hidden);
   }
+}
+
+void maskAxis(ThreadBuilder &b, FragmentType type, const Bounds &bounds,
+              MutableArrayRef<Value> registers) {
+  maskTogether(b, type, bounds, 0, Combinations(bounds, 0, type.getColumns()),
+               registers);
 }
 
 struct ConvertMask : OpConversionPattern<MaskOp> {

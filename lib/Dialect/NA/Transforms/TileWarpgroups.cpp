@@ -309,11 +309,12 @@ SmallVector<Value> WarpgroupGrid::buildColumnLoop(
   // Axes are cut together or not at all for all warpgroups: key tiles start at
   // the span of the CTA.
   SmallVector<int64_t> cutAxes = cta.getCutAxes();
+  bool together = areMaskedTogether();
   Value all;
   for (int64_t i : cutAxes) {
     Value inside =
         cta.buildInside(builder, loc, i, warpgroup.own.axes[i], tile);
-    if (!areMaskedTogether()) {
+    if (!together) {
       tile.masks.push_back({{i}, orAdditional(inside)});
       continue;
     }

@@ -151,36 +151,34 @@ LogicalResult LayoutAssigner::convertMask(mlir::na::TileMaskOp op) {
   SmallVector<Value> at = scalars(op.getAt());
   ArrayRef<WindowBounds> bounds = windowRanges[op.getRanges()];
   auto masked = [&]() -> Value {
-    Value result = scores;
+    ArrayRef<int64_t> axes = op.getAxes();
+    if (axes.empty())
+      return scores;
     // Most tiles are cut on all of them.
-    if (op.getAxes().size() > 1) {
-      SmallVector<Value> ranges =
-          getRelativeRanges(op.getRanges(), at, op.getAxes());
+    if (axes.size() > 1) {
+      SmallVector<Value> ranges = getRelativeRanges(op.getRanges(), at, axes);
       SmallVector<Value> begins, ends;
       for (size_t i = 0; i < ranges.size(); i += 2) {
         begins.push_back(ranges[i]);
         ends.push_back(ranges[i + 1]);
       }
-      return MaskBoxOp::create(b, type, result, begins, ends, op.getAxes(),
+      return MaskBoxOp::create(b, type, scores, begins, ends, axes,
                                op.getBox());
     }
-    for (int64_t axis : op.getAxes()) {
-      auto relative = [&](Value bound) -> Value {
-        if (!bound)
-          return {};
-        return buildMap(
-            b, {bound}, {cast<FragmentType>(bound.getType())}, {},
-            [&](ImplicitLocOpBuilder &b,
-                ValueRange args) -> SmallVector<Value> {
-              return {arith::SubIOp::create(b, args[0], toI32(b, at[axis]))};
-            })[0];
-      };
-      auto [begin, end, size] = bounds[axis];
-      result = MaskOp::create(b, type, result, relative(begin), relative(end),
-                              end ? IntegerAttr() : b.getI64IntegerAttr(size),
-                              axis, op.getBox());
-    }
-    return result;
+    int64_t axis = axes.front();
+    auto relative = [&](Value bound) -> Value {
+      if (!bound)
+        return {};
+      return buildMap(
+          b, {bound}, {cast<FragmentType>(bound.getType())}, {},
+          [&](ImplicitLocOpBuilder &b, ValueRange args) -> SmallVector<Value> {
+            return {arith::SubIOp::create(b, args[0], toI32(b, at[axis]))};
+          })[0];
+    };
+    auto [begin, end, size] = bounds[axis];
+    return MaskOp::create(b, type, scores, relative(begin), relative(end),
+                          end ? IntegerAttr() : b.getI64IntegerAttr(size), axis,
+                          op.getBox());
   };
   if (!op.getUnless()) {
     fragments[op.getResult()] = masked();

@@ -107,14 +107,19 @@ def check_boxes(box):
             end = begin + box[axis] // 2 + 3
             coordinate = np.indices(box)[axis].reshape(-1)
             inside &= (coordinate >= begin[:, None]) & (coordinate < end[:, None])
-        want = np.where(inside, np.arange(columns), -np.inf).astype(np.float32)
-        got = cta.read_back(o).reshape(ROWS, columns)
-        if not (want == got).all():
-            bad = tuple(np.argwhere(want != got)[0])
-            sys.exit(f"box {box}, {name}: {(want != got).sum()} elements differ, "
-                     f"first {bad}: got {got[bad]}, want {want[bad]}")
+        compare(box, name, inside, cta.read_back(o))
         cut += inside.any() and not inside.all()
     return cut
+
+
+def compare(box, name, inside, got):
+    """Fails where `got` is not the column inside, and -inf outside."""
+    want = np.where(inside, np.arange(inside.shape[1]), -np.inf).astype(np.float32)
+    got = got.reshape(want.shape)
+    if not (want == got).all():
+        bad = tuple(np.argwhere(want != got)[0])
+        sys.exit(f"box {box}, {name}: {(want != got).sum()} elements differ, "
+                 f"first {bad}: got {got[bad]}, want {want[bad]}")
 
 
 def lower(functions):
@@ -142,12 +147,7 @@ def check(box):
         end = begin + (size or rows % 7)
         coordinate = np.indices(box)[axis].reshape(-1)
         inside = (coordinate >= begin[:, None]) & (coordinate < end[:, None])
-        want = np.where(inside, np.arange(columns), -np.inf).astype(np.float32)
-        got = cta.read_back(o).reshape(ROWS, columns)
-        if not (want == got).all():
-            bad = tuple(np.argwhere(want != got)[0])
-            sys.exit(f"box {box}, {name}: {(want != got).sum()} elements differ, "
-                     f"first {bad}: got {got[bad]}, want {want[bad]}")
+        compare(box, name, inside, cta.read_back(o))
         cut += inside.any() and not inside.all()
     return cut
 
