@@ -100,11 +100,14 @@ repeat_runs() {
     --dtype=bf16 --seed=1)
   mkdir -p "$out/repeat"
   for _ in $(seq 30); do
-    compile_and_run "${problem[@]}" \
-      --outputs=o="$out/repeat/o.npy",lse="$out/repeat/lse.npy" >/dev/null
-    sum="$(cat "$out/repeat/o.npy" "$out/repeat/lse.npy" | sha256sum)"
-    first="${first:-$sum}"
-    if [[ "$sum" == "$first" ]]; then good=$((good + 1)); else bad=$((bad + 1)); fi
+    if compile_and_run "${problem[@]}" \
+      --outputs=o="$out/repeat/o.npy",lse="$out/repeat/lse.npy" >/dev/null &&
+      sum="$(cat "$out/repeat/o.npy" "$out/repeat/lse.npy" | sha256sum)" &&
+      first="${first:-$sum}" && [[ "$sum" == "$first" ]]; then
+      good=$((good + 1))
+    else
+      bad=$((bad + 1))
+    fi
   done
   local idle=("--shape=9x17 --window=9x9 --query-tile=8x16 --key-tile=8x8 --warpgroup-tile=8x8"
     "--shape=17x33x9 --window=5x9x9 --query-tile=1x16x8 --key-tile=1x8x8 --warpgroup-tile=1x8x8")
@@ -149,15 +152,7 @@ python_runs() {
   install_wheel || return
   python3 -m pytest -q --maxfail=20 --junit-xml "$report" \
     "$root/python/tests" || rc=$?
-  python3 - "$report" <<'END'
-import sys
-import xml.etree.ElementTree as tree
-suite = tree.parse(sys.argv[1]).getroot()
-suite = suite if suite.tag == "testsuite" else suite[0]
-count = {key: int(suite.get(key)) for key in ("tests", "failures", "errors", "skipped")}
-bad = count["failures"] + count["errors"]
-print(f"{count['tests'] - bad - count['skipped']} passed, {bad} failed")
-END
+  python3 "$here/count_results.py" "$report"
   return $rc
 }
 host_runs() {

@@ -23,7 +23,7 @@ done
 "$ROOT/scripts/pack-portable.sh"
 mkdir -p "$kit/test" "$kit/python"
 cp "$ROOT/build-portable/na-run.xz" "$ROOT/build-portable/na-tune" \
-  "$ROOT/scripts/check-gpu.sh" "$kit"
+  "$ROOT/scripts/check-gpu.sh" "$ROOT/scripts/count_results.py" "$kit"
 for folder in test/conformance benchmarks; do
   rm -rf "${kit:?}/$folder"
   cp -r "$ROOT/$folder" "$kit/$folder"
