@@ -326,22 +326,10 @@ schedule::predictHopperGradient(const GpuProblem &problem, const GpuChip &chip,
   return combine(problem, chip, shape, *budgets, work);
 }
 
-/// Whether one program for all gradients is faster than two, by what an H200
-/// took: 11 % less on sequences and 15 % less in a 2-D window that moves by one
-/// token, but up to 7 % more in a strided one and up to 18 % more in 3-D, where
-/// tiles of queries that are added to do not stay in the cache.
-static bool prefersTogether(const GpuProblem &problem) {
-  bool strided = false;
-  for (const window::Axis &axis : problem.axes)
-    strided |= axis.stride > 1;
-  return !strided && problem.axes.size() <= 2;
-}
-
 std::vector<HopperTiling>
 schedule::rankHopperGradient(const GpuProblem &problem, const GpuChip &chip,
                              size_t count) {
-  if (!isForGradientWarpgroups(problem) || !chip.hasWarpgroups ||
-      (problem.gradient == Gradient::All && !prefersTogether(problem)))
+  if (!isForGradientWarpgroups(problem) || !chip.hasWarpgroups)
     return {};
   std::vector<HopperTiling> tilings = Search(problem, chip, count).run();
   if (tilings.empty() || problem.gradient != Gradient::All)

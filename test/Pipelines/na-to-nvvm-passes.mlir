@@ -33,9 +33,9 @@
 // HOPPER-NEXT: {{^ *}}reconcile-unrealized-casts{{(\{.*)?,?$}}
 // HOPPER:      nvvm-attach-target{O=3 chip=sm_90a {{.*}}features=+ptx80 {{.*}}
 
-// RUN: na-opt %s -na-to-nvvm="mode=fused chip=sm_90a arrive-by-lanes gradients-together persistent-grid=false" --dump-pass-pipeline 2>&1 \
+// RUN: na-opt %s -na-to-nvvm="mode=fused chip=sm_90a arrive-by-lanes gradients-together=false persistent-grid=false" --dump-pass-pipeline 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=LANES
-// LANES:      {{^ *}}na-decompose-attention-grad{together=true
+// LANES:      {{^ *}}na-decompose-attention-grad{together=false
 // LANES-NOT:  nagpu-persistent-grid
 // LANES:      {{^ *}}nagpu-overlap-gradients{{(\{.*)?,?$}}
 // LANES-NEXT: {{^ *}}nagpu-arrive-by-lanes{{(\{.*)?,?$}}

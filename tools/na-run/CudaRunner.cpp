@@ -61,8 +61,6 @@ static std::string getPipeline(const Options &options, StringRef mode,
     os << " arrive-by-lanes";
   if (!options.persistentGrid)
     os << " persistent-grid=false";
-  if (options.gradientsTogether)
-    os << " gradients-together";
   for (auto [name, tile] : {std::pair("query-tile", &options.queryTile),
                             {"key-tile", &options.keyTile},
                             {"warpgroup-tile", &options.warpgroupTile}})

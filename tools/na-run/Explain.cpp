@@ -56,12 +56,16 @@ explainAll(const Options &options, MLIRContext &context) {
   llvm::Expected<Program> program = loadProgram(plain, context);
   if (!program)
     return program.takeError();
+  StringRef target = options.cuda ? options.chip : options.scheduleTarget;
+  if (target.empty())
+    return llvm::createStringError(
+        "--target=cuda: no chip to explain for; give --target=sm_80, ..");
   ErrorCollector errors(&context);
   // Schedules are of what the pipelines make of the operations.
   PassManager manager(&context);
   NADecomposeAttentionGradOptions gradients;
   gradients.unfused = options.pipeline == "unfused";
-  gradients.together = options.gradientsTogether;
+  gradients.together = target == "sm_90a" && options.pipeline == "fused";
   manager.addPass(createNADecomposeAttentionGrad(gradients));
   if (options.pipeline == "unfused") {
     NADecomposeAttentionOptions decompose;
@@ -73,10 +77,7 @@ explainAll(const Options &options, MLIRContext &context) {
     return llvm::createStringError(errors.take("invalid program"));
   schedule::ExplainOptions explainOptions;
   schedule::RankingOptions &ranking = explainOptions.ranking;
-  ranking.target = options.cuda ? options.chip : options.scheduleTarget;
-  if (ranking.target.empty())
-    return llvm::createStringError(
-        "--target=cuda: no chip to explain for; give --target=sm_80, ..");
+  ranking.target = target;
   ranking.count = options.candidates;
   ranking.fixed.queryTile = options.queryTile;
   ranking.fixed.keyTile = options.keyTile;

@@ -143,6 +143,11 @@ struct Flags {
              cl::desc("Element type: f64, f32, f16 or bf16 (default: f32)")};
   cl::opt<bool> lse{"lse", cl::init(true), cl::cat(programCategory),
                     cl::desc("Also return the log-sum-exp (default: true)")};
+  cl::opt<bool> deterministic{
+      "deterministic", cl::cat(programCategory),
+      cl::desc("With --backward, gradients that are the same bit for bit in "
+               "every run. Otherwise a kernel of sm_90a may add those of the "
+               "queries up in memory, in any order")};
   cl::opt<bool> backward{
       "backward", cl::cat(programCategory),
       cl::desc("The gradients of the operation: inputs also do and, if given, "
@@ -179,10 +184,6 @@ struct Flags {
       cl::desc("Kernels of sm_90a with as many thread blocks as run at a time "
                "(default); with =false, one for each tile, in the order in "
                "which the GPU starts them")};
-  cl::opt<bool> gradientsTogether{
-      "gradients-together", cl::cat(compileCategory),
-      cl::desc("One kernel of sm_90a for the gradients of queries, keys and "
-               "values, where the compiler has one; not deterministic")};
   Text dumpPtx{"dump-ptx", cl::value_desc("file"), cl::cat(compileCategory),
                cl::desc("Write the GPU's assembly code")};
   cl::opt<bool> compileOnly{
@@ -464,6 +465,7 @@ llvm::Expected<Problem> Flags::parseProblem() const {
   problem.dynamic = dynamic;
   problem.dynamicBatch = dynamic || dynamicBatch;
   problem.backward = backward;
+  problem.deterministic = deterministic;
   return problem;
 }
 
@@ -499,6 +501,7 @@ llvm::Error Flags::checkCombination(bool explains) const {
           static_cast<const cl::Option *>(&dtype),
           static_cast<const cl::Option *>(&lse),
           static_cast<const cl::Option *>(&backward),
+          static_cast<const cl::Option *>(&deterministic),
           static_cast<const cl::Option *>(&dynamic),
           static_cast<const cl::Option *>(&dynamicBatch)})
       if (option->getNumOccurrences())
@@ -535,7 +538,6 @@ llvm::Error Flags::checkCombination(bool explains) const {
           static_cast<const cl::Option *>(&tf32),
           static_cast<const cl::Option *>(&arriveByLanes),
           static_cast<const cl::Option *>(&persistentGrid),
-          static_cast<const cl::Option *>(&gradientsTogether),
           static_cast<const cl::Option *>(&dumpPtx),
           static_cast<const cl::Option *>(&compileOnly),
           static_cast<const cl::Option *>(&pause),
@@ -565,6 +567,8 @@ llvm::Error Flags::checkCombination(bool explains) const {
     return fail("--query-tile and --key-tile need each other");
   if (!warpgroupTile.empty() && queryTile.empty())
     return fail("--warpgroup-tile needs --query-tile and --key-tile");
+  if (deterministic && !backward)
+    return fail("--deterministic needs --backward: attention itself always is");
   if (!headsPerTile.empty() && backward)
     return fail("--heads-per-tile has no meaning with --backward: tiles of "
                 "gradients are of one head");
@@ -597,14 +601,12 @@ llvm::Error completeBackward(Options &options) {
     for (auto [name, tile] :
          {std::pair("query", &options.queryTile), {"key", &options.keyTile}})
       if ((*tile)[axis] % size != 0 &&
-          !(options.gradientsTogether && tile == &options.queryTile))
+          (problem.deterministic || tile == &options.keyTile))
         return fail(
             "--warpgroup-tile: size {0} of axis {1} does not divide {2} "
-            "of --{3}-tile; with --backward it divides both tiles{4}",
-            size, axis, (*tile)[axis], name,
-            options.gradientsTogether ? ", with --gradients-together that of "
-                                        "the keys"
-                                      : "");
+            "of --{3}-tile; with --backward it divides that of the keys, with "
+            "--deterministic both",
+            size, axis, (*tile)[axis], name);
   return llvm::Error::success();
 }
 
@@ -653,7 +655,6 @@ llvm::Expected<Options> Flags::getOptions(Tool tool) const {
   options.tf32 = tf32;
   options.arriveByLanes = arriveByLanes;
   options.persistentGrid = persistentGrid;
-  options.gradientsTogether = gradientsTogether;
   options.ptxFile = dumpPtx;
   options.compileOnly = compileOnly;
   options.scheduleTarget = scheduleTarget;

@@ -39,6 +39,8 @@ struct Problem {
   bool readsOutput = false;
   /// A backward program has a gradient of the LSE.
   bool lseGrad = false;
+  /// Gradients are the same bit for bit in every run.
+  bool deterministic = false;
 };
 
 struct Options {
@@ -60,8 +62,6 @@ struct Options {
   bool arriveByLanes = false;
   /// No more CTAs than run at a time.
   bool persistentGrid = true;
-  /// The gradients of queries, keys and values in one kernel.
-  bool gradientsTogether = false;
   /// Where the PTX goes; empty for nowhere.
   std::string ptxFile;
   /// Stop after compilation.

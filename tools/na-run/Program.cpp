@@ -182,7 +182,7 @@ static AttentionGradOp buildGradient(ImplicitLocOpBuilder &b, Value query,
                                      Value lse, Value outputGrad, Value lseGrad,
                                      Value bias, Value extraKey,
                                      Value extraValue, WindowAttr window,
-                                     FloatAttr scale) {
+                                     FloatAttr scale, bool deterministic) {
   auto buildLike = [&](Value like) -> Value {
     if (!like)
       return Value();
@@ -195,7 +195,7 @@ static AttentionGradOp buildGradient(ImplicitLocOpBuilder &b, Value query,
       b, query, key, value, output, lse, outputGrad, lseGrad, bias, extraKey,
       extraValue, buildLike(query), buildLike(key), buildLike(value),
       buildLike(bias), buildLike(extraKey), buildLike(extraValue), window,
-      scale);
+      scale, deterministic);
 }
 
 static llvm::Expected<Program> buildProgram(const Problem &problem,
@@ -312,7 +312,8 @@ static llvm::Expected<Program> buildProgram(const Problem &problem,
     last = buildGradient(
         b, body->getArgument(0), body->getArgument(1), body->getArgument(2),
         last ? last->getResult(0) : output, last ? last->getResult(1) : lse,
-        outputGrad, lseGrad, bias, extraKey, extraValue, window, scale);
+        outputGrad, lseGrad, bias, extraKey, extraValue, window, scale,
+        problem.deterministic);
   }
   func::ReturnOp::create(builder, loc, last->getResults());
   function.setFunctionType(

@@ -161,7 +161,7 @@ struct GPUPipelineOptions : PassPipelineOptions<GPUPipelineOptions> {
       llvm::cl::desc("On sm_90a, compute the gradients of queries, keys and "
                      "values of an operation that is not deterministic in one "
                      "kernel, which adds those of queries up in memory"),
-      llvm::cl::init(false)};
+      llvm::cl::init(true)};
   Option<int64_t> naiveWeightsLimit{
       *this, "naive-weights-limit",
       llvm::cl::desc("With mode=naive, the most bytes of attention weights in "

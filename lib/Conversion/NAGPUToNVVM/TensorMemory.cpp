@@ -9,6 +9,7 @@
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
 
@@ -325,23 +326,26 @@ struct ConvertTmaLoad : OpConversionPattern<TmaLoadOp> {
 void writePanels(ThreadBuilder &b, Operation *op, StringRef instruction,
                  SharedType type, Value tile, Value map, ValueRange at,
                  Value condition) {
-  bool producer = RolesOp::isInProducer(op);
-  if (!producer)
+  std::string text =
+      instruction.str() + " [$1, " + getCoordinates(2, at.size()) + "], [$0];";
+  auto write = [&](const std::string &text) {
+    forEachPanel(b, type, tile, at, [&](Value panel, ArrayRef<Value> at) {
+      SmallVector<Value> inputs{panel, map};
+      llvm::append_range(inputs, at);
+      b.assembly(text, inputs);
+    });
+  };
+  if (RolesOp::isInProducer(op)) {
+    write(byOneLane(text));
+  } else {
+    // A branch: the coordinates take instructions that wait for each other,
+    // which the other warps leave out.
     condition = b.both(isEqual(b, b.thread(), 0), condition);
-  int64_t rank = at.size();
-  std::string predicate =
-      condition ? "@$" + std::to_string(2 + rank) + " " : "";
-  std::string text = predicate + instruction.str() + " [$1, " +
-                     getCoordinates(2, rank) + "], [$0];";
-  if (producer)
-    text = byOneLane(text);
-  forEachPanel(b, type, tile, at, [&](Value panel, ArrayRef<Value> at) {
-    SmallVector<Value> inputs{panel, map};
-    llvm::append_range(inputs, at);
-    if (condition)
-      inputs.push_back(condition);
-    b.assembly(text, inputs);
-  });
+    auto guard = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard insertion(b);
+    b.setInsertionPointToStart(guard.thenBlock());
+    write(text);
+  }
   // The groups of the other threads are empty.
   b.assembly("cp.async.bulk.commit_group;", {});
 }

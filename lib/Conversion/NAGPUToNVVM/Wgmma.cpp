@@ -77,7 +77,8 @@ struct ConvertWgmma : OpConversionPattern<WgmmaOp> {
     auto rhsType = cast<SharedType>(op.getRhs().getType());
     ThreadBuilder b(op, rewriter, 4);
     bool transposed = op.getTransposed();
-    auto [firstStep, endStep] = op.getStepRange();
+    int64_t depth = transposed ? rhsType.getColumns() : rhsType.getRows();
+    int64_t steps = depth / WgmmaOp::stepDepth;
     int64_t outputs = result.getNumRegisters();
     auto lhsType = dyn_cast<SharedType>(op.getLhs().getType());
 
@@ -88,9 +89,7 @@ struct ConvertWgmma : OpConversionPattern<WgmmaOp> {
       lhs.emplace(b, lhsType, adaptor.getLhs().front(),
                   /*depthInRows=*/op.getLhsTransposed());
     else
-      // Four registers a step.
-      inputs = toAssembly(
-          b, adaptor.getLhs().slice(4 * firstStep, 4 * (endStep - firstStep)));
+      inputs = toAssembly(b, adaptor.getLhs());
 
     // All steps are one piece of assembly, so that nothing comes between them.
     // The descriptors of its steps are too: computed outside, those of tiles
@@ -108,7 +107,7 @@ struct ConvertWgmma : OpConversionPattern<WgmmaOp> {
          << descriptor.getOffset(k) << ";\n";
     };
     StringRef element = rhsType.getElementType().isBF16() ? "bf16" : "f16";
-    for (int64_t k = firstStep; k < endStep; ++k) {
+    for (int64_t k = 0; k < steps; ++k) {
       if (lhs)
         addDescriptor("a", *lhs, descriptors, k);
       addDescriptor("b", rhs, descriptors + (lhs ? 1 : 0), k);
@@ -117,11 +116,11 @@ struct ConvertWgmma : OpConversionPattern<WgmmaOp> {
       if (lhs) {
         os << "a";
       } else {
-        int64_t first = outputs + 4 * (k - firstStep);
+        int64_t first = outputs + 4 * k;
         os << "{$" << first << ",$" << first + 1 << ",$" << first + 2 << ",$"
            << first + 3 << "}";
       }
-      os << ", b, " << (k == firstStep ? "first" : "next") << ", 1, 1"
+      os << ", b, " << (k == 0 ? "first" : "next") << ", 1, 1"
          << (!lhs                    ? ""
              : op.getLhsTransposed() ? ", 1"
                                      : ", 0")

@@ -56,24 +56,6 @@ func.func @output(%p: !nagpu.fragment<64x32xf16, lhs, 4>,
   return %1 : !nagpu.fragment<64x32xf32, accumulator, 4>
 }
 
-// The second step alone: its four registers and 16 rows.
-// CHECK-LABEL: func @step(
-// CHECK:         setp.ne.b32 first, 1, 0;
-// CHECK-SAME:      add.s64 b, $20, 32;
-// CHECK-SAME:      {$16,$17,$18,$19}, b, first, 1, 1, 1;
-// CHECK-NOT:       1, 1, 1;
-// CHECK-SAME:      r,r,r,r,l,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,~{memory}
-func.func @step(%p: !nagpu.fragment<64x32xf16, lhs, 4>,
-                %v: !nagpu.shared<32x32xf16, tma32>,
-                %o: !nagpu.fragment<64x32xf32, accumulator, 4>)
-    -> !nagpu.fragment<64x32xf32, accumulator, 4> {
-  %0 = nagpu.wgmma %p, %v, %o steps [1, 2]
-    : !nagpu.fragment<64x32xf16, lhs, 4>, !nagpu.shared<32x32xf16, tma32>
-      -> !nagpu.fragment<64x32xf32, accumulator, 4>
-  %1 = nagpu.wgmma_wait pending 0 (%0 : !nagpu.fragment<64x32xf32, accumulator, 4>)
-  return %1 : !nagpu.fragment<64x32xf32, accumulator, 4>
-}
-
 // In consumers the sums of a tile's weights are held where they are, before
 // the next wait; elsewhere, and where lanes are summed too, nothing is.
 // CHECK-LABEL: gpu.func @held(

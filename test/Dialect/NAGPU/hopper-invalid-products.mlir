@@ -104,30 +104,6 @@ func.func @width(%a: !nagpu.shared<64x128xbf16, tma128>, %b: !nagpu.shared<96x12
 
 // -----
 
-func.func @steps_count(%a: !nagpu.shared<64x128xbf16, tma128>, %b: !nagpu.shared<96x128xbf16, tma128>) {
-    // expected-error @+1 {{'nagpu.wgmma' op 'steps' has 3 entries, expected 2}}
-    %0 = nagpu.wgmma %a, %b transposed steps [0, 1, 2] : !nagpu.shared<64x128xbf16, tma128>, !nagpu.shared<96x128xbf16, tma128> -> !nagpu.fragment<64x96xf32, accumulator, 4>
-  return
-}
-
-// -----
-
-func.func @steps_range(%a: !nagpu.shared<64x128xbf16, tma128>, %b: !nagpu.shared<96x128xbf16, tma128>) {
-    // expected-error @+1 {{'nagpu.wgmma' op 'steps' is [4, 9], expected a range within the 8 steps of K = 128}}
-    %0 = nagpu.wgmma %a, %b transposed steps [4, 9] : !nagpu.shared<64x128xbf16, tma128>, !nagpu.shared<96x128xbf16, tma128> -> !nagpu.fragment<64x96xf32, accumulator, 4>
-  return
-}
-
-// -----
-
-func.func @steps_empty(%a: !nagpu.shared<64x128xbf16, tma128>, %b: !nagpu.shared<96x128xbf16, tma128>) {
-    // expected-error @+1 {{'nagpu.wgmma' op 'steps' is [4, 4], expected a range within the 8 steps of K = 128}}
-    %0 = nagpu.wgmma %a, %b transposed steps [4, 4] : !nagpu.shared<64x128xbf16, tma128>, !nagpu.shared<96x128xbf16, tma128> -> !nagpu.fragment<64x96xf32, accumulator, 4>
-  return
-}
-
-// -----
-
 func.func @in_flight(%a: !nagpu.shared<64x128xbf16, tma128>, %b: !nagpu.shared<96x128xbf16, tma128>) {
   // expected-error @+1 {{'nagpu.wgmma' op 'result' is in flight, but 'nagpu.reduce' takes it before a nagpu.wgmma_wait}}
   %0 = nagpu.wgmma %a, %b transposed : !nagpu.shared<64x128xbf16, tma128>, !nagpu.shared<96x128xbf16, tma128> -> !nagpu.fragment<64x96xf32, accumulator, 4>

@@ -10,6 +10,9 @@
 #include "na/Dialect/NA/Transforms/TileBuilders.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
 
 using namespace mlir;
 using namespace mlir::na;
@@ -36,6 +39,23 @@ bool TileProgram::isUneven() const {
   return false;
 }
 
+bool TileProgram::isInOrder() const {
+  if (!grid.isInverse())
+    return false;
+  WindowAttr window = grid.getWindow();
+  auto tokens = grid.getTokens().getType();
+  int64_t tiles = 1;
+  for (int64_t i = 0; i < grid.getRank(); ++i) {
+    int64_t columns = window.getSize()[i] + grid.getRowTile()[i] - 1;
+    if (!tokens.isDynamicDim(i + 1))
+      columns = std::min(columns, tokens.getDimSize(i + 1));
+    tiles *= llvm::divideCeil(columns, grid.getColumnTile()[i]);
+  }
+  // H200: with 110 tiles 4 to 20 % faster in order, with 30 up to 4 % slower.
+  constexpr int64_t manyTiles = 64;
+  return tiles >= manyTiles;
+}
+
 void TileProgram::build(
     RewriterBase &rewriter, Location loc, int64_t heads, ValueChunks values,
     function_ref<void(ImplicitLocOpBuilder &, const Point &)> body) const {
@@ -55,7 +75,8 @@ void TileProgram::build(
                      });
   noteSchedule(loop, schedule);
   if (warpgroups && isUneven())
-    loop->setAttr("na.uneven", rewriter.getUnitAttr());
+    loop->setAttr(isInOrder() ? "na.in_order" : "na.uneven",
+                  rewriter.getUnitAttr());
 }
 
 Value TileProgram::buildRanges(ImplicitLocOpBuilder &b, const Point &at) const {

@@ -350,13 +350,6 @@ LogicalResult StoreTransposedOp::verify() {
   return success();
 }
 
-std::pair<int64_t, int64_t> WgmmaOp::getStepRange() {
-  if (std::optional<ArrayRef<int64_t>> steps = getSteps())
-    return {(*steps)[0], (*steps)[1]};
-  SharedType rhs = getRhs().getType();
-  return {0, (getTransposed() ? rhs.getColumns() : rhs.getRows()) / stepDepth};
-}
-
 LogicalResult WgmmaOp::verify() {
   FragmentType result = getResult().getType();
   SharedType rhs = getRhs().getType();
@@ -412,16 +405,6 @@ LogicalResult WgmmaOp::verify() {
   if (depth % 16 != 0)
     return emitOpError() << "'lhs' dimension 1 (K) is " << depth
                          << ", expected a multiple of 16";
-  if (std::optional<ArrayRef<int64_t>> steps = getSteps()) {
-    if (steps->size() != 2)
-      return emitOpError() << "'steps' has " << steps->size()
-                           << " entries, expected 2";
-    auto [first, end] = getStepRange();
-    if (first < 0 || first >= end || end > depth / stepDepth)
-      return emitOpError() << "'steps' is [" << first << ", " << end
-                           << "], expected a range within the "
-                           << depth / stepDepth << " steps of K = " << depth;
-  }
   for (OpOperand &use : getResult().getUses()) {
     Operation *user = use.getOwner();
     auto next = dyn_cast<WgmmaOp>(user);

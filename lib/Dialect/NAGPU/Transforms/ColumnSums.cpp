@@ -112,8 +112,7 @@ LogicalResult LayoutAssigner::convertColumnSums(linalg::ContractOp op) {
   for (Value block : blocks)
     sums.push_back(WgmmaOp::create(b, resultType, block, tile, Value(),
                                    /*transposed=*/true,
-                                   /*lhs_transposed=*/true,
-                                   /*steps=*/nullptr));
+                                   /*lhs_transposed=*/true));
   WgmmaCommitOp::create(b);
   auto wait = WgmmaWaitOp::create(b, ValueRange(sums).getTypes(),
                                   /*pending=*/0, sums);

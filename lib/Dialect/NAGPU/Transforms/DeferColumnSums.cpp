@@ -76,7 +76,6 @@ private:
   Value wait(Value sum, int64_t pending);
   void write(Value sum, Slot previous, Value condition);
   Value clonePrevious(Value value, Slot previous, IRMapping &mapping);
-  void split(Product &product);
   void order(Slot slot, Value later);
   void skip(Slot slot, Value later);
 
@@ -167,8 +166,7 @@ bool SumsDeferrer::matchProducts() {
       products.back().wait = wait;
     }
   }
-  // That of the weights is a fence, the product and its commit.
-  if (products.size() != 4 || products[1].issue.size() != 3)
+  if (products.size() != 4)
     return false;
   for (auto [i, product] : llvm::enumerate(products)) {
     if (!product.wait || product.wait.getValues().size() != 1)
@@ -261,6 +259,9 @@ void SumsDeferrer::shareRows() {
 void SumsDeferrer::storeWeights(Value values, Slot slot) {
   StoreTransposedOp::create(b, values, getTile(slot.index, group));
   ProxyFenceOp::create(b);
+  // Who waits for the weights of this tile may write the sums of it: what was
+  // added last has been read, beside the computing of the weights.
+  TmaStoreWaitOp::create(b, /*pending=*/0);
   MBarrierArriveOp::create(b, full, slot.index);
 }
 
@@ -273,8 +274,7 @@ Value SumsDeferrer::issue(Slot previous) {
   Value sum;
   for (auto [panel, tile] : llvm::zip_equal(panels, tiles))
     sum = WgmmaOp::create(b, sums.products[0].getType(), panel, tile, sum,
-                          /*transposed=*/true, /*lhs_transposed=*/true,
-                          /*steps=*/nullptr);
+                          /*transposed=*/true, /*lhs_transposed=*/true);
   WgmmaCommitOp::create(b);
   return sum;
 }
@@ -328,31 +328,9 @@ void SumsDeferrer::write(Value sum, Slot previous, Value condition) {
   TmaAddOp::create(b, tile, add.getMap(), at, condition);
 }
 
-/// Starts the first steps of the product of the weights, in front of what is
-/// next, and leaves the others where the product is.
-void SumsDeferrer::split(Product &product) {
-  auto whole = cast<WgmmaOp>(product.issue[1]);
-  auto [first, end] = whole.getStepRange();
-  int64_t middle = (first + end + 1) / 2;
-  IRMapping mapping;
-  for (Operation *op : product.issue)
-    b.clone(*op, mapping);
-  auto start = cast<WgmmaOp>(mapping.lookup(whole.getResult()).getDefiningOp());
-  start.setSteps(ArrayRef<int64_t>{first, middle});
-  // What is in flight goes through no fence.
-  auto fence = cast<WgmmaFenceOp>(product.issue[0]);
-  b.setInsertionPoint(fence);
-  product.issue[0] = WgmmaFenceOp::create(b, TypeRange(), ValueRange());
-  whole.getLhsMutable().assign(start.getLhs());
-  whole.getAccMutable().assign(start.getResult());
-  whole.setSteps(ArrayRef<int64_t>{middle, end});
-  fence.erase();
-}
-
-/// Scores, then the sums of the tile before; these are written beside the first
-/// half of the product of the weights, in front of the products of values, in
-/// whose registers they were; gradients of scores are computed beside the
-/// second half.
+/// Scores, then the sums of the tile before; these are written in front of the
+/// products of values, in whose registers they were; the product of the weights
+/// runs beside the gradients of scores.
 void SumsDeferrer::order(Slot slot, Value later) {
   Product &scores = products[0], &valueGrads = products[1],
           &values = products[2], &keyGrads = products[3];
@@ -361,9 +339,7 @@ void SumsDeferrer::order(Slot slot, Value later) {
   Value sum = issue(previous);
   scores.wait.setPending(1);
   b.setInsertionPoint(valueGrads.issue.front());
-  split(valueGrads);
-  b.setInsertionPoint(valueGrads.issue.front());
-  write(wait(sum, 1), choose(later, previous, slot), later);
+  write(wait(sum, 0), choose(later, previous, slot), later);
   // Statistics of the columns take registers.
   Operation *at = scores.wait;
   for (auto load : llvm::make_early_inc_range(block->getOps<LdVectorOp>())) {
@@ -381,9 +357,6 @@ void SumsDeferrer::order(Slot slot, Value later) {
     op->moveBefore(valueGrads.issue.front());
   values.wait.setPending(1);
   b.setInsertionPoint(keyGrads.issue.front());
-  // Who waits for the weights of this tile may write the sums of it: what was
-  // added last has been read.
-  TmaStoreWaitOp::create(b, /*pending=*/0);
   storeWeights(sums.weights.getSource(), slot);
   // Nothing is freed before all has been read.
   valueGrads.wait->moveBefore(keyGrads.wait);

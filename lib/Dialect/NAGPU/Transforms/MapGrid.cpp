@@ -116,7 +116,7 @@ static void mapToGrid(scf::ForallOp loop, int64_t warps,
         grid, getValueOrCreateConstantIndexOp(b, b.getLoc(), extent));
   Value threads = arith::ConstantIndexOp::create(b, warps * warpSize);
   auto launch = gpu::LaunchOp::create(b, grid, one, one, threads, one, one);
-  for (StringRef name : {"na.schedule", "na.uneven"})
+  for (StringRef name : {"na.schedule", "na.uneven", "na.in_order"})
     if (Attribute note = loop->getAttr(name))
       launch->setAttr(name, note);
 

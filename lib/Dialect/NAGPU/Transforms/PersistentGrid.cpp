@@ -274,7 +274,7 @@ struct PersistentGrid : nagpu::impl::NAGPUPersistentGridBase<PersistentGrid> {
   void runOnOperation() override {
     SmallVector<std::pair<gpu::LaunchOp, RolesOp>> kernels;
     getOperation()->walk([&](gpu::LaunchOp launch) {
-      if (!launch.getBody().hasOneBlock())
+      if (!launch.getBody().hasOneBlock() || launch->hasAttr("na.in_order"))
         return;
       auto roles = launch.getBody().getOps<RolesOp>();
       if (llvm::hasSingleElement(roles))

@@ -91,8 +91,7 @@ Value LayoutAssigner::buildWarpgroupProduct(Value lhs, Value rhs, Value acc,
     lhs = fence.getResults().front();
   if (acc)
     acc = fence.getResults().back();
-  Value product = WgmmaOp::create(b, type, lhs, rhs, acc, transposed,
-                                  /*lhs_transposed=*/false, /*steps=*/nullptr);
+  Value product = WgmmaOp::create(b, type, lhs, rhs, acc, transposed);
   WgmmaCommitOp::create(b);
   return WgmmaWaitOp::create(b, TypeRange(type), /*pending=*/0, product)
       .getResult(0);

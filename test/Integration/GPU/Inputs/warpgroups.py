@@ -513,9 +513,6 @@ class Block:
             rhs = rhs.T
         if "lhs_transposed" in op.attrs:
             lhs = lhs.T
-        if "steps" in op.attrs:
-            depth = slice(*(16 * step for step in op.integers("steps")))
-            lhs, rhs = lhs[:, depth], rhs[depth]
         values = lhs @ rhs
         if len(args) == 3:
             acc = args[2]

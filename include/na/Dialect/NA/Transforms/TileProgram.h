@@ -57,6 +57,10 @@ public:
 private:
   /// Whether some row tiles have far fewer column tiles than others.
   bool isUneven() const;
+  /// Whether starting a thread block takes little of its time, so that uneven
+  /// ones are best started in their order, each where one has ended: those that
+  /// run are neighbours then, and share what they read and add to in the cache.
+  bool isInOrder() const;
   static std::optional<WarpgroupGrid> getWarpgroups(const TileGrid &grid,
                                                     ScheduleAttr schedule);
 

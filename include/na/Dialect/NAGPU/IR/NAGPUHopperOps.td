@@ -519,9 +519,7 @@ def NAGPU_WgmmaOp : NAGPU_Op<"wgmma",
     fragment `64xK` of role `lhs` and 4 warps. `rhs` is a shared tile `[K, N]`,
     or `[N, K]` with `transposed`. Both tiles lie in panels (`tma128`, `tma64`,
     `tma32`). With `lhs_transposed`, `lhs` is a shared tile `[K, 64]` of one
-    panel. Without `acc` the sum starts at zero. With `steps` only a part of K
-    is summed over: the steps of 16 from `steps[0]` up to `steps[1]`, which is
-    not one of them.
+    panel. Without `acc` the sum starts at zero.
 
     The result is in flight until a `nagpu.wgmma_wait` gives it back: until then
     only a further `nagpu.wgmma` may take it, as its `acc`. Registers that the
@@ -540,20 +538,16 @@ def NAGPU_WgmmaOp : NAGPU_Op<"wgmma",
   }];
   let arguments = (ins AnyTypeOf<[NAGPU_SharedType, NAGPU_FragmentType]>:$lhs,
                        NAGPU_SharedType:$rhs, Optional<NAGPU_FragmentType>:$acc,
-                       UnitAttr:$transposed, UnitAttr:$lhs_transposed,
-                       OptionalAttr<DenseI64ArrayAttr>:$steps);
+                       UnitAttr:$transposed, UnitAttr:$lhs_transposed);
   let results = (outs NAGPU_FragmentType:$result);
   let assemblyFormat = [{
     $lhs `,` $rhs (`,` $acc^)? (`transposed` $transposed^)?
-    (`lhs_transposed` $lhs_transposed^)? (`steps` $steps^)? attr-dict
+    (`lhs_transposed` $lhs_transposed^)? attr-dict
     `:` type($lhs) `,` type($rhs) `->` type($result)
   }];
   let extraClassDeclaration = [{
     /// The depth of one instruction.
     static constexpr int64_t stepDepth = 16;
-    /// The steps of 16 of K that are summed over: the first, and behind the
-    /// last.
-    std::pair<int64_t, int64_t> getStepRange();
   }];
   let hasVerifier = 1;
 }

@@ -197,7 +197,8 @@ def NAGPUPersistentGrid : Pass<"nagpu-persistent-grid"> {
     launch), a CTA takes another place of the grid's steps each time: the next
     one, and the first after the last.
 
-    A kernel whose loop over tiles has been folded away, or of another form, is
+    A launch with `na.in_order` keeps a CTA for each item: they start in the
+    order of the items, each where one has ended. A kernel whose loop over tiles has been folded away, or of another form, is
     left as it is.
   }];
   let dependentDialects = [
@@ -241,9 +242,8 @@ def NAGPUDeferColumnSums : Pass<"nagpu-defer-column-sums"> {
       barrier says so; no warpgroup waits for the other within an iteration;
     * the product of the tile before is issued behind that for the scores, and
       its result is written before the second product of loaded tiles, whose
-      registers it had; the products of that tile come in the order in which
-      elementwise work finds one to run beside: half of the product of the
-      weights runs beside the writing, half beside the gradients of scores;
+      registers it had; the product of the weights runs beside the gradients of
+      scores;
     * a warpgroup that leaves out a tile stores weights of zero, and does its part
       for the tile before. In the first iteration nothing is added.
 
