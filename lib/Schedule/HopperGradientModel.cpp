@@ -108,6 +108,24 @@ getBudgets(const GpuProblem &problem, const GpuChip &chip, const Shape &shape) {
   return budgets;
 }
 
+/// Whether nagpu-defer-column-sums can divide what is added to the gradients of
+/// queries between the warpgroups: blocks of channels, or where there is one
+/// block, parts of the box of queries.
+bool canDivideSums(const GpuProblem &problem,
+                   const std::vector<int64_t> &columns) {
+  constexpr int64_t columnMultiple = 8;
+  if (problem.gradient != Gradient::All || problem.headDim > ownRows)
+    return true;
+  int64_t count = 1, first = 1;
+  for (int64_t extent : columns) {
+    count *= extent;
+    if (first == 1)
+      first = extent;
+  }
+  return first % maxGradientWarpgroups == 0 &&
+         count % (maxGradientWarpgroups * columnMultiple) == 0;
+}
+
 /// What all axes contribute together.
 struct Work {
   double blocks = 1, loaded = 1, computed = 1, masked = 0, unmasked = 1;
@@ -237,6 +255,8 @@ private:
   }
 
   void visit() {
+    if (!canDivideSums(problem, column))
+      return;
     Work work;
     for (size_t i = 0; i < rank; ++i)
       addAxis(
@@ -291,9 +311,11 @@ bool schedule::isForGradientWarpgroups(const GpuProblem &problem) {
   bool narrow = problem.gradient != Gradient::None &&
                 problem.operandBytes == 2 && fits(problem.headDim) &&
                 fits(problem.valueDim);
-  // Each of two warpgroups has 64 channels of the gradient of the queries.
+  // The gradients of the queries are added up in blocks of 64 channels, by two
+  // warpgroups.
   if (problem.gradient == Gradient::All)
-    narrow &= problem.headDim == maxGradientWarpgroups * ownRows;
+    narrow &= problem.headDim == ownRows ||
+              problem.headDim == maxGradientWarpgroups * ownRows;
   for (int64_t length : problem.lengths)
     narrow &= length != dynamicLength;
   return narrow && problem.axes.size() <= maxRank;
@@ -321,9 +343,39 @@ schedule::predictHopperGradient(const GpuProblem &problem, const GpuChip &chip,
             axisCost(problem, i, extent, columns[i]));
   }
   std::optional<WarpgroupBudgets> budgets = getBudgets(problem, chip, shape);
-  if (own != ownRows || !budgets)
+  if (own != ownRows || !budgets || !canDivideSums(problem, columns))
     return std::nullopt;
   return combine(problem, chip, shape, *budgets, work);
+}
+
+/// Cycles of the passes over the workspace of the gradients of queries: it is
+/// set to zero, added to, read again and rounded.
+static double countWorkspaceCycles(const GpuProblem &problem,
+                                   const GpuChip &chip) {
+  constexpr double bytesOfPasses = 16, bytesPerSecond = 3.9e12;
+  double elements = double(problem.headDim) * double(problem.batchHeads);
+  for (size_t i = 0; i < problem.axes.size(); ++i)
+    elements *= modelTokens(problem, i);
+  return elements * bytesOfPasses / bytesPerSecond * chip.gigahertz * 1e9;
+}
+
+/// Whether one program for all gradients, with that tiling, is faster than one
+/// for those of queries and one for those of keys and values.
+static bool isFasterTogether(const GpuProblem &problem, const GpuChip &chip,
+                             const HopperTiling &tiling) {
+  double together = predictHopperGradient(problem, chip, tiling)->cycles;
+  if (problem.batchHeads != dynamicLength)
+    together += countWorkspaceCycles(problem, chip);
+  double apart = 0;
+  for (Gradient gradient : {Gradient::Queries, Gradient::KeysAndValues}) {
+    GpuProblem part = problem;
+    part.gradient = gradient;
+    std::vector<HopperTiling> best = Search(part, chip, 1).run();
+    if (best.empty())
+      return true;
+    apart += predictHopperGradient(part, chip, best.front())->cycles;
+  }
+  return together < apart;
 }
 
 std::vector<HopperTiling>
@@ -332,13 +384,8 @@ schedule::rankHopperGradient(const GpuProblem &problem, const GpuChip &chip,
   if (!isForGradientWarpgroups(problem) || !chip.hasWarpgroups)
     return {};
   std::vector<HopperTiling> tilings = Search(problem, chip, count).run();
-  if (tilings.empty() || problem.gradient != Gradient::All)
-    return tilings;
-  // Few thread blocks have idle multiprocessors at their end, beside which a
-  // pass over the workspace counts.
-  constexpr double leastWaves = 8;
-  auto cost = predictHopperGradient(problem, chip, tilings.front());
-  if (cost->blocks < leastWaves * double(chip.multiprocessors))
+  if (!tilings.empty() && problem.gradient == Gradient::All &&
+      !isFasterTogether(problem, chip, tilings.front()))
     return {};
   return tilings;
 }

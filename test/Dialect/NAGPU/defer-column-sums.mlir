@@ -68,8 +68,9 @@
 // CHECK:               nagpu.wgmma_wait pending 1(%[[DP]]
 // CHECK:               arith.subf
 // CHECK:               nagpu.store_transposed %[[DS:.*]] into
-// CHECK:               nagpu.proxy_fence
-// CHECK:               nagpu.mbarrier_arrive %[[FULL]]
+// CHECK-NEXT:          nagpu.proxy_fence
+// CHECK-NEXT:          nagpu.tma_store_wait pending 0
+// CHECK-NEXT:          nagpu.mbarrier_arrive %[[FULL]]
 // CHECK:               %[[DK:.*]] = nagpu.wgmma %{{.*}}
 // CHECK:               nagpu.wgmma_wait pending 1(%[[DV]]
 // CHECK:               nagpu.wgmma_wait pending 0(%[[DK]]
@@ -104,21 +105,52 @@ func.func @all(
   return
 }
 
-// With 64 channels each warpgroup keeps to its own keys.
+// With 64 channels each warpgroup adds half of the queries, for all keys: the
+// second half is 4x8 tokens behind the first.
 // CHECK-LABEL: func @narrow
+// CHECK:         nagpu.tensor_map %{{.*}} : memref<1x32x32x2x64xf32> -> !nagpu.tensor_map<1x4x8x32xf32, tma128>
+// CHECK:         gpu.launch
+// CHECK-DAG:       nagpu.alloc : <4x64x64xbf16, tma128>
+// CHECK-DAG:       nagpu.alloc : <2x32x64xf32, tma128>
+// CHECK:         consumers(%[[G:.*]] in 2)
+// CHECK:           %[[K0:.*]] = nagpu.panel %{{.*}}[%c0]
+// CHECK:           %[[K1:.*]] = nagpu.panel %{{.*}}[%c0]
+// CHECK:             %[[W0:.*]] = nagpu.rows %{{.*}}[%[[G]]] : <64x64xbf16, tma128> -> <32x64xbf16, tma128>
+// CHECK:             %[[W1:.*]] = nagpu.rows %{{.*}}[%[[G]]]
+// CHECK:             %[[A:.*]] = nagpu.wgmma %[[K0]], %[[W0]] transposed lhs_transposed
+// CHECK-SAME:          -> <64x32xf32, accumulator, 4>
+// CHECK-NEXT:        nagpu.wgmma %[[K1]], %[[W1]], %[[A]] transposed lhs_transposed
+// CHECK:             %[[HALF:.*]] = arith.muli %[[G]], %c4
+// CHECK:             %[[X:.*]] = arith.addi %{{.*}}, %[[HALF]]
+// CHECK:             nagpu.tma_add %{{.*}}[%{{.*}}, %[[X]], %{{.*}}, %{{.*}}] if
+func.func @narrow(
+    %q: memref<1x32x32x2x64xbf16>, %lse: memref<1x32x32x2xf32>, %dq: memref<1x32x32x2x64xbf16>,
+    %dk: memref<1x32x32x2x64xbf16>, %dv: memref<1x32x32x2x64xbf16>) {
+  na.attention_dqkv
+    ins(%q, %q, %q, %q : memref<1x32x32x2x64xbf16>, memref<1x32x32x2x64xbf16>, memref<1x32x32x2x64xbf16>, memref<1x32x32x2x64xbf16>)
+    stats(%lse, %lse : memref<1x32x32x2xf32>, memref<1x32x32x2xf32>)
+    outs(%dq, %dk, %dv : memref<1x32x32x2x64xbf16>, memref<1x32x32x2x64xbf16>, memref<1x32x32x2x64xbf16>)
+    window(<size = [16, 16]>)
+    {schedule = #na.schedule<target = "sm_90a", query_tile = [8, 8],
+      key_tile = [8, 16], warpgroup_tile = [8, 8], stages = 2>}
+  return
+}
+
+// A box that cannot be divided: each warpgroup keeps to its own keys.
+// CHECK-LABEL: func @odd
 // CHECK:         consumers(
 // CHECK:           nagpu.store_transposed
 // CHECK:           nagpu.named_barrier
 // CHECK:           nagpu.wgmma %{{.*}} transposed lhs_transposed
-func.func @narrow(
-    %q: memref<1x1024x2x64xbf16>, %lse: memref<1x1024x2xf32>, %dq: memref<1x1024x2x64xbf16>,
-    %dk: memref<1x1024x2x64xbf16>, %dv: memref<1x1024x2x64xbf16>) {
+func.func @odd(
+    %q: memref<1x32x32x2x64xbf16>, %lse: memref<1x32x32x2xf32>, %dq: memref<1x32x32x2x64xbf16>,
+    %dk: memref<1x32x32x2x64xbf16>, %dv: memref<1x32x32x2x64xbf16>) {
   na.attention_dqkv
-    ins(%q, %q, %q, %q : memref<1x1024x2x64xbf16>, memref<1x1024x2x64xbf16>, memref<1x1024x2x64xbf16>, memref<1x1024x2x64xbf16>)
-    stats(%lse, %lse : memref<1x1024x2xf32>, memref<1x1024x2xf32>)
-    outs(%dq, %dk, %dv : memref<1x1024x2x64xbf16>, memref<1x1024x2x64xbf16>, memref<1x1024x2x64xbf16>)
-    window(<size = [256]>)
-    {schedule = #na.schedule<target = "sm_90a", query_tile = [64],
-      key_tile = [128], warpgroup_tile = [64], stages = 2>}
+    ins(%q, %q, %q, %q : memref<1x32x32x2x64xbf16>, memref<1x32x32x2x64xbf16>, memref<1x32x32x2x64xbf16>, memref<1x32x32x2x64xbf16>)
+    stats(%lse, %lse : memref<1x32x32x2xf32>, memref<1x32x32x2xf32>)
+    outs(%dq, %dk, %dv : memref<1x32x32x2x64xbf16>, memref<1x32x32x2x64xbf16>, memref<1x32x32x2x64xbf16>)
+    window(<size = [16, 16]>)
+    {schedule = #na.schedule<target = "sm_90a", query_tile = [5, 16],
+      key_tile = [8, 16], warpgroup_tile = [8, 8], stages = 2>}
   return
 }

@@ -25,6 +25,47 @@ func.func @panel_swizzle(%k: !nagpu.shared<64x128xbf16, xor>, %i: index) {
 
 // -----
 
+func.func @rows_panels(%k: !nagpu.shared<64x128xbf16, tma128>, %i: index) {
+  // expected-error @+1 {{'nagpu.rows' op 'tile' has 128 columns, expected 64, one panel}}
+  %0 = nagpu.rows %k[%i] : !nagpu.shared<64x128xbf16, tma128> -> !nagpu.shared<32x128xbf16, tma128>
+  return
+}
+
+// -----
+
+func.func @rows_swizzle(%k: !nagpu.shared<64x64xbf16, xor>, %i: index) {
+  // expected-error @+1 {{'nagpu.rows' op 'tile' is '!nagpu.shared<64x64xbf16, xor>', expected swizzle tma128, tma64 or tma32}}
+  %0 = nagpu.rows %k[%i] : !nagpu.shared<64x64xbf16, xor> -> !nagpu.shared<32x64xbf16, xor>
+  return
+}
+
+// -----
+
+func.func @rows_type(%k: !nagpu.shared<64x64xbf16, tma128>, %i: index) {
+  // expected-error @+1 {{'nagpu.rows' op 'result' is '!nagpu.shared<32x32xbf16, tma64>', expected '!nagpu.shared<32x64xbf16, tma128>'}}
+  %0 = nagpu.rows %k[%i] : !nagpu.shared<64x64xbf16, tma128> -> !nagpu.shared<32x32xbf16, tma64>
+  return
+}
+
+// -----
+
+func.func @rows_divide(%k: !nagpu.shared<80x64xbf16, tma128>, %i: index) {
+  // expected-error @+1 {{'nagpu.rows' op 'result' has 32 rows, expected a divisor of the 80 rows of 'tile'}}
+  %0 = nagpu.rows %k[%i] : !nagpu.shared<80x64xbf16, tma128> -> !nagpu.shared<32x64xbf16, tma128>
+  return
+}
+
+// -----
+
+func.func @rows_index(%k: !nagpu.shared<80x64xbf16, tma128>) {
+  %i = arith.constant 2 : index
+  // expected-error @+1 {{'nagpu.rows' op 'index' is 2, expected 0 to 1}}
+  %0 = nagpu.rows %k[%i] : !nagpu.shared<80x64xbf16, tma128> -> !nagpu.shared<40x64xbf16, tma128>
+  return
+}
+
+// -----
+
 func.func @store_role(%f: !nagpu.fragment<64x80xbf16, rhs, 4>, %t: !nagpu.shared<80x64xbf16, tma128>) {
   // expected-error @+1 {{'nagpu.store_transposed' op 'source' is '!nagpu.fragment<64x80xbf16, rhs, 4>', expected 64 rows, role lhs and 4 warps}}
   nagpu.store_transposed %f into %t : !nagpu.fragment<64x80xbf16, rhs, 4>, !nagpu.shared<80x64xbf16, tma128>

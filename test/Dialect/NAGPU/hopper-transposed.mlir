@@ -22,6 +22,9 @@ func.func @column_sums(%w: !nagpu.fragment<64x80xbf16, lhs, 4>,
     : !nagpu.shared<64x64xbf16, tma128>, !nagpu.shared<80x64xbf16, tma128>
       -> !nagpu.fragment<64x80xf32, accumulator, 4>
   nagpu.wgmma_commit
+  // CHECK: nagpu.rows %[[TILE]][%{{.*}}] : <80x64xbf16, tma128> -> <40x64xbf16, tma128>
+  %half = nagpu.rows %tile[%i]
+    : !nagpu.shared<80x64xbf16, tma128> -> !nagpu.shared<40x64xbf16, tma128>
   %s = nagpu.wgmma_wait pending 0 (%p : !nagpu.fragment<64x80xf32, accumulator, 4>)
   // CHECK: nagpu.store_transposed %{{.*}} into %[[SUMS:.*]] : <64x80xf32, accumulator, 4>, <80x64xf32, tma128>
   nagpu.store_transposed %s into %sums

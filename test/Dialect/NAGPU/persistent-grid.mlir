@@ -150,6 +150,59 @@ func.func @uneven(%n: index, %map: !map) {
 
 // -----
 
+!tokens = memref<8x64x1x16xf16>
+!map = !nagpu.tensor_map<1x16x16xf16, tma32>
+!ring = !nagpu.shared<2x16x16xf16, tma32>
+!tile = !nagpu.shared<16x16xf16, tma32>
+
+// A thread block for each item.
+// CHECK-LABEL: func @in_order
+// CHECK-SAME:    %[[N:[a-z0-9]+]]: index
+// CHECK-NOT:     nagpu.multiprocessors
+// CHECK:         gpu.launch {{.*}} = %[[N]],
+func.func @in_order(%n: index, %map: !map) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c256 = arith.constant 256 : index
+  %p0 = arith.constant 0 : i32
+  %p1 = arith.constant 1 : i32
+  gpu.launch blocks(%b, %by, %bz) in (%gx = %n, %gy = %c1, %gz = %c1)
+      threads(%tx, %ty, %tz) in (%sx = %c256, %sy = %c1, %sz = %c1) {
+    %at = arith.muli %b, %c2 : index
+    %q = nagpu.alloc : !tile
+    %qfull = nagpu.mbarrier_init arrivals 1 : !nagpu.barrier<1>
+    %k = nagpu.alloc : !ring
+    %full = nagpu.mbarrier_init arrivals 1 : !nagpu.barrier<2>
+    %free = nagpu.mbarrier_init arrivals 4 : !nagpu.barrier<2>
+    nagpu.roles registers(24, 240) producer {
+      scf.for %t = %c0 to %at step %c1 iter_args(%i = %c0, %p = %p1) -> (index, i32) {
+        nagpu.mbarrier_wait %free[%i] parity %p : !nagpu.barrier<2>
+        nagpu.mbarrier_expect_tx %full[%i] bytes 512 : !nagpu.barrier<2>
+        %s = nagpu.slot %k[%i] : !ring -> !tile
+        nagpu.tma_load %map[%at, %t, %c0] into %s signal %full[%i] : !map, !tile, !nagpu.barrier<2>
+        %i1, %pn = nagpu.advance %i, %p in 2
+        scf.yield %i1, %pn : index, i32
+      }
+    } producer {
+      nagpu.mbarrier_expect_tx %qfull[%c0] bytes 512 : !nagpu.barrier<1>
+      nagpu.tma_load %map[%at, %c0, %c0] into %q signal %qfull[%c0] : !map, !tile, !nagpu.barrier<1>
+    } consumers(%g in 1) {
+      nagpu.mbarrier_wait %qfull[%g] parity %p0 : !nagpu.barrier<1>
+      scf.for %t = %c0 to %at step %c1 iter_args(%i = %c0, %p = %p0) -> (index, i32) {
+        nagpu.mbarrier_wait %full[%i] parity %p : !nagpu.barrier<2>
+        nagpu.mbarrier_arrive %free[%i] : !nagpu.barrier<2>
+        %i1, %pn = nagpu.advance %i, %p in 2
+        scf.yield %i1, %pn : index, i32
+      }
+    }
+    gpu.terminator
+  } {na.in_order}
+  return
+}
+
+// -----
+
 !map = !nagpu.tensor_map<1x16x16xf16, tma32>
 !tile = !nagpu.shared<16x16xf16, tma32>
 

@@ -336,6 +336,28 @@ LogicalResult PanelOp::verify() {
                         tile.getColumns() / tile.getPanelColumns() - 1);
 }
 
+LogicalResult RowsOp::verify() {
+  SharedType tile = getTile().getType(), result = getResult().getType();
+  if (failed(verifyPanels(*this, "tile", tile)))
+    return failure();
+  if (tile.getColumns() != tile.getPanelColumns())
+    return emitOpError() << "'tile' has " << tile.getColumns()
+                         << " columns, expected " << tile.getPanelColumns()
+                         << ", one panel";
+  int64_t rows = result.getRows();
+  auto expected = SharedType::get(getContext(), {rows, tile.getColumns()},
+                                  tile.getElementType(), tile.getSwizzle());
+  if (result != expected)
+    return emitOpError() << "'result' is " << result << ", expected "
+                         << expected;
+  if (tile.getRows() % rows != 0)
+    return emitOpError() << "'result' has " << rows
+                         << " rows, expected a divisor of the "
+                         << tile.getRows() << " rows of 'tile'";
+  return verifyConstant(*this, "index", getIndex(), 0,
+                        tile.getRows() / rows - 1);
+}
+
 LogicalResult StoreTransposedOp::verify() {
   FragmentType source = getSource().getType();
   SharedType dest = getDest().getType();

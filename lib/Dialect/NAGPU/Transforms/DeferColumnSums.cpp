@@ -60,6 +60,7 @@ public:
 private:
   bool matchSums();
   bool matchProducts();
+  bool matchColumns();
 
   Value index(int64_t value) {
     return arith::ConstantIndexOp::create(b, value);
@@ -67,6 +68,7 @@ private:
   Slot retreat(Slot slot);
   Slot choose(Value condition, Slot first, Slot second);
   Value getTile(Value at, Value ofGroup);
+  TypedValue<TensorMapType> buildPartMap();
   void shareRows();
   void meet() {
     NamedBarrierOp::create(b, sums.barrier.getId(), warpgroupWarps * 32);
@@ -97,8 +99,14 @@ private:
   MBarrierArriveOp rowsFree;
   /// The rings of weights and of sums, and the barrier of the weights.
   Value weights, staging, full;
-  /// The rows' channels of this warpgroup, of all warpgroups.
+  /// The channels that this warpgroup adds, of the rows of all warpgroups.
   SmallVector<Value> panels;
+  /// With one block of channels, each warpgroup adds a part of the columns: the
+  /// axis of their box that is divided.
+  std::optional<int64_t> splitAxis;
+  /// What a warpgroup adds.
+  FragmentType sumType;
+  TypedValue<TensorMapType> map;
 };
 
 } // namespace
@@ -133,9 +141,12 @@ bool SumsDeferrer::matchSums() {
   llvm::erase_if(sums.rest, [](Operation *op) {
     return isMemoryEffectFree(op) || isa<MBarrierArriveOp, MailboxGetOp>(op);
   });
-  // Each warpgroup takes a block of the channels.
-  if (int64_t(sums.products.size()) != groups ||
-      int64_t(sums.adds.size()) != groups || !sums.barrier)
+  if (sums.products.empty() || sums.adds.size() != sums.products.size() ||
+      !sums.barrier)
+    return false;
+  sumType = sums.products[0].getType();
+  map = sums.adds[0].getMap();
+  if (int64_t(sums.products.size()) != groups && !matchColumns())
     return false;
   for (WgmmaOp product : sums.products) {
     auto panel = product.getLhs().getDefiningOp<PanelOp>();
@@ -145,6 +156,28 @@ bool SumsDeferrer::matchSums() {
     rows = slot;
   }
   return true;
+}
+
+/// Whether each warpgroup can add a part of the columns: consecutive ones,
+/// whose box is a part of the tile's.
+bool SumsDeferrer::matchColumns() {
+  constexpr int64_t columnMultiple = 8;
+  int64_t columns = sumType.getColumns();
+  if (sums.products.size() != 1 || columns % (groups * columnMultiple) != 0)
+    return false;
+  // [batch, axes.., channels]
+  ArrayRef<int64_t> box = map.getType().getShape();
+  for (auto [axis, extent] : llvm::enumerate(box.drop_back()))
+    if (extent > 1) {
+      if (extent % groups != 0)
+        return false;
+      splitAxis = axis;
+      break;
+    }
+  sumType = FragmentType::get(
+      sumType.getContext(), {warpgroupRows, columns / groups},
+      sumType.getElementType(), sumType.getRole(), sumType.getWarps());
+  return splitAxis.has_value();
 }
 
 /// The products of the block before the sums.
@@ -250,10 +283,24 @@ void SumsDeferrer::shareRows() {
   rowsWait.erase();
   b.setInsertionPointAfter(rows);
   auto type = cast<SharedType>(sums.products[0].getLhs().getType());
+  Value block = splitAxis ? index(0) : group;
   for (int64_t i = 0; i < groups; ++i) {
     Value tile = SlotOp::create(b, rows.getType(), rows.getRing(), index(i));
-    panels.push_back(PanelOp::create(b, type, tile, group));
+    panels.push_back(PanelOp::create(b, type, tile, block));
   }
+}
+
+/// The map of boxes of what one warpgroup adds.
+TypedValue<TensorMapType> SumsDeferrer::buildPartMap() {
+  auto whole = map.getDefiningOp<TensorMapOp>();
+  SmallVector<int64_t> box(map.getType().getShape());
+  box[*splitAxis] /= groups;
+  b.setInsertionPointAfter(whole);
+  auto type =
+      TensorMapType::get(b.getContext(), box, map.getType().getElementType(),
+                         map.getType().getSwizzle());
+  return TensorMapOp::create(b, type, whole.getSource(),
+                             whole.getDilationAttr());
 }
 
 void SumsDeferrer::storeWeights(Value values, Slot slot) {
@@ -268,12 +315,23 @@ void SumsDeferrer::storeWeights(Value values, Slot slot) {
 Value SumsDeferrer::issue(Slot previous) {
   MBarrierWaitOp::create(b, full, previous.index, previous.parity);
   SmallVector<Value> tiles;
-  for (int64_t i = 0; i < groups; ++i)
-    tiles.push_back(getTile(previous.index, index(i)));
+  for (int64_t i = 0; i < groups; ++i) {
+    Value tile = getTile(previous.index, index(i));
+    if (splitAxis) {
+      auto type = cast<SharedType>(tile.getType());
+      int64_t part[] = {sumType.getColumns(), type.getColumns()};
+      tile = RowsOp::create(b,
+                            SharedType::get(b.getContext(), part,
+                                            type.getElementType(),
+                                            type.getSwizzle()),
+                            tile, group);
+    }
+    tiles.push_back(tile);
+  }
   WgmmaFenceOp::create(b, TypeRange(), ValueRange());
   Value sum;
   for (auto [panel, tile] : llvm::zip_equal(panels, tiles))
-    sum = WgmmaOp::create(b, sums.products[0].getType(), panel, tile, sum,
+    sum = WgmmaOp::create(b, sumType, panel, tile, sum,
                           /*transposed=*/true, /*lhs_transposed=*/true);
   WgmmaCommitOp::create(b);
   return sum;
@@ -317,15 +375,19 @@ void SumsDeferrer::write(Value sum, Slot previous, Value condition) {
   StoreTransposedOp::create(b, sum, tile);
   ProxyFenceOp::create(b);
   meet();
-  // The first block's place, moved by those of the warpgroups before.
+  // The place of the first block or part, moved by those of the warpgroups
+  // before.
   TmaAddOp add = sums.adds.front();
   IRMapping mapping;
   SmallVector<Value> at;
   for (Value place : add.getAt())
     at.push_back(clonePrevious(place, previous, mapping));
-  Value channels = arith::MulIOp::create(b, group, index(warpgroupRows));
-  at.back() = arith::AddIOp::create(b, at.back(), channels);
-  TmaAddOp::create(b, tile, add.getMap(), at, condition);
+  Value &moved = splitAxis ? at[*splitAxis] : at.back();
+  int64_t part =
+      splitAxis ? map.getType().getShape()[*splitAxis] : warpgroupRows;
+  Value before = arith::MulIOp::create(b, group, index(part));
+  moved = arith::AddIOp::create(b, moved, before);
+  TmaAddOp::create(b, tile, map, at, condition);
 }
 
 /// Scores, then the sums of the tile before; these are written in front of the
@@ -399,7 +461,16 @@ void SumsDeferrer::run() {
                            IntegerAttr());
   };
   weights = makeRing(tile, stages * groups);
-  staging = makeRing(sums.adds[0].getSource().getType(), groups);
+  auto whole = cast<SharedType>(sums.adds[0].getSource().getType());
+  int64_t part[] = {sumType.getColumns(), whole.getColumns()};
+  staging =
+      makeRing(SharedType::get(b.getContext(), part, whole.getElementType(),
+                               whole.getSwizzle()),
+               groups);
+  if (splitAxis) {
+    map = buildPartMap();
+    b.setInsertionPoint(roles);
+  }
   full = MBarrierInitOp::create(b, BarrierType::get(b.getContext(), stages),
                                 groups * warpgroupWarps, IntegerAttr());
   shareRows();

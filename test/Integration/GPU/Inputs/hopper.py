@@ -205,6 +205,13 @@ CASES = [
          (8, 16), batch=2, op="dqkv"),
     Case("dqkv in three axes, three stages", (5, 9, 9), (3, 4, 5), (1, 4, 8),
          (1, 8, 8), (2, 8, 8), op="dqkv", scale=-0.5, stages=3),
+    Case("dqkv of 64 channels, narrow weights", (300,), (140,), (128,), (64,),
+         (128,), batch=2, op="dqkv", channels=64),
+    Case("dqkv of 64 channels in two axes, grouped heads", (20, 37), (7, 12),
+         (6, 8), (8, 8), (8, 16), heads=4, key_heads=2, stride=[2, 1],
+         causal=[False, True], op="dqkv", channels=64, values=32),
+    Case("dqkv of 64 channels in three axes", (5, 9, 9), (3, 4, 5), (1, 4, 8),
+         (1, 8, 8), (2, 8, 8), op="dqkv", channels=64, dtype="f16"),
 ]
 
 # Inputs, statistics and outputs of each operation, or of a part of one.

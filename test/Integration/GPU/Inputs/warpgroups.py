@@ -157,6 +157,18 @@ class Panel(Tile):
         return self.slot.data[:, self.columns]
 
 
+class Rows(Tile):
+    """Some rows of a tile."""
+
+    def __init__(self, tile, first, rows):
+        super().__init__([tile.slot])
+        self.rows = slice(first, first + rows)
+
+    @property
+    def data(self):
+        return self.slot.data[self.rows]
+
+
 class Unknown:
     """What differs between threads has no value here."""
 
@@ -357,6 +369,13 @@ class Block:
         if not 0 <= first < args[0].slot.data.shape[1]:
             raise Fault(f"panel {args[1]}")
         return Panel(args[0], first, columns)
+
+    def _nagpu_rows(self, agent, op, args, env):
+        (rows, _), _ = tile_type(op.result_types[0])
+        first = args[1] * rows
+        if not 0 <= first < args[0].slot.data.shape[0]:
+            raise Fault(f"rows {args[1]}")
+        return Rows(args[0], first, rows)
 
     def _nagpu_store_transposed(self, agent, op, args, env):
         source, dest = args

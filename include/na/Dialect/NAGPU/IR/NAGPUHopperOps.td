@@ -480,6 +480,28 @@ def NAGPU_PanelOp : NAGPU_Op<"panel", [Pure]> {
   let hasVerifier = 1;
 }
 
+def NAGPU_RowsOp : NAGPU_Op<"rows", [Pure]> {
+  let summary = "A block of rows of a shared tile";
+  let description = [{
+    Rows `index * R` to `(index + 1) * R` of a tile of one panel of the TMA, as a
+    tile of `R` rows. R is a multiple of 8, over which panels are swizzled, and
+    divides the rows of the tile.
+
+    Example: the second half of 80 rows:
+
+    ```mlir
+    %half = nagpu.rows %tile[%c1]
+      : !nagpu.shared<80x64xbf16, tma128> -> !nagpu.shared<40x64xbf16, tma128>
+    ```
+  }];
+  let arguments = (ins NAGPU_SharedType:$tile, Index:$index);
+  let results = (outs NAGPU_SharedType:$result);
+  let assemblyFormat = [{
+    $tile `[` $index `]` attr-dict `:` type($tile) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 def NAGPU_StoreTransposedOp : NAGPU_Op<"store_transposed",
     [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Stores a fragment of a warpgroup to a shared tile, transposed";
