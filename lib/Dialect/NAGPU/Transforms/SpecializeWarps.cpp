@@ -197,18 +197,23 @@ bool mlir::nagpu::isBookkeeping(Operation *op) {
 /// What the rest of the iteration reads of the arithmetic on the induction
 /// variable comes from the producer, so that consumers carry no state.
 LogicalResult WarpSpecializer::collectMessages() {
-  auto note = [&](Value value, Operation *user) -> LogicalResult {
+  // Of the induction variable itself too: the head, where nothing else changes.
+  b.setInsertionPointToStart(loop.getBody());
+  Value number = loop.getInductionVar();
+  Value copy = arith::AddIOp::create(b, number, constant(0));
+  rewriter.replaceUsesWithIf(number, copy, [&](OpOperand &use) {
+    Operation *user = use.getOwner();
+    bool computes = user->getBlock() == loop.getBody() && isBookkeeping(user);
+    return !computes && !isa<AsyncCopyOp>(user);
+  });
+  auto note = [&](Value value) {
     Operation *def = value.getDefiningOp();
-    if (value == loop.getInductionVar())
-      return user->emitError("nagpu-specialize-warps: consumers read the "
-                             "induction variable");
     if (!def || def->getBlock() != loop.getBody() || !isBookkeeping(def))
-      return success();
+      return;
     if (value.getType().isInteger(1))
       conditions.insert(value);
     else if (value.getType().isIndex() || value.getType().isInteger(32))
       positions.insert(value);
-    return success();
   };
   auto collect = [&](Operation *op) -> WalkResult {
     // The producers read what copies need.
@@ -217,14 +222,11 @@ LogicalResult WarpSpecializer::collectMessages() {
     if (isa<AsyncCopyOp>(op) ||
         (op->getBlock() == loop.getBody() && isBookkeeping(op)))
       return WalkResult::advance();
-    for (Value operand : op->getOperands())
-      if (failed(note(operand, op)))
-        return WalkResult::interrupt();
+    llvm::for_each(op->getOperands(), note);
     return WalkResult::advance();
   };
   for (Operation &op : *loop.getBody())
-    if (op.walk<WalkOrder::PreOrder>(collect).wasInterrupted())
-      return failure();
+    op.walk<WalkOrder::PreOrder>(collect);
   int64_t words = positions.size() + (conditions.empty() ? 0 : 1);
   if (words > MailboxType::maxWords || conditions.size() > conditionBits)
     return loop.emitError("nagpu-specialize-warps: consumers read ")
