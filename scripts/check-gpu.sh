@@ -21,11 +21,14 @@
 #   forward-hopper   the same on warpgroups, with 128 channels, f16 and bf16
 #   sweep            500 random problems with random schedules for warpgroups
 #   backward         gradients of all problems: bf16, and f16 for every fifth
+#   backward-hopper  the same in bf16 with 64 and with 128 channels, whose gradients
+#                    have one kernel on Hopper
 #   backward-probes  inverse masks, edges of tiles, 100 random tilings
 #   sanitize         20 programs each, forward and backward, under
 #                    compute-sanitizer's memcheck and racecheck
-#   repeat           30 runs bit by bit, and 2,000 launches of schedules in which
-#                    a warpgroup has no tile
+#   repeat           30 runs bit by bit, of attention and of deterministic
+#                    gradients, and 2,000 launches of schedules in which a
+#                    warpgroup has no tile
 #   large            2,097,153 tokens, more than 2^31 elements a tensor
 #   python           the tests of na_mlir (PyTorch)
 #   host             host time of calls beside compiled FlexAttention (PyTorch)
@@ -59,8 +62,8 @@ for arg in "$@"; do
   esac
 done
 ((${#steps[@]})) || die "no step given (--help lists the steps)"
-known=" forward forward-hopper sweep backward backward-probes sanitize repeat \
-large python host "
+known=" forward forward-hopper sweep backward backward-hopper backward-probes \
+sanitize repeat large python host "
 for step in "${steps[@]}"; do
   [[ "$known" == *" $step "* ]] ||
     die "unknown step '$step' (--help lists the steps)"
@@ -94,21 +97,30 @@ count() {
   ((bad == 0))
 }
 
-repeat_runs() {
-  local good=0 bad=0 first="" sum
-  local problem=(--shape=40x72 --window=20x24 --heads=8 --head-dim=128
-    --dtype=bf16 --seed=1)
+# 30 runs of a problem: as many equal results, bit by bit, as runs.
+repeat_problem() {
+  local outputs="$1" first="" sum files
+  shift
+  # shellcheck disable=SC2001 # each name's file
+  files="$(sed "s#\([a-z]*\)#\1=$out/repeat/\1.npy#g" <<<"$outputs")"
+  rm -rf "$out/repeat"
   mkdir -p "$out/repeat"
   for _ in $(seq 30); do
-    if compile_and_run "${problem[@]}" \
-      --outputs=o="$out/repeat/o.npy",lse="$out/repeat/lse.npy" >/dev/null &&
-      sum="$(cat "$out/repeat/o.npy" "$out/repeat/lse.npy" | sha256sum)" &&
+    if compile_and_run --shape=40x72 --window=20x24 --heads=8 --batch=7 \
+      --dtype=bf16 --seed=1 --outputs="$files" "$@" >/dev/null &&
+      sum="$(cat "$out"/repeat/*.npy | sha256sum)" &&
       first="${first:-$sum}" && [[ "$sum" == "$first" ]]; then
       good=$((good + 1))
     else
       bad=$((bad + 1))
     fi
   done
+}
+repeat_runs() {
+  local good=0 bad=0
+  repeat_problem o,lse --head-dim=128
+  repeat_problem dq,dk,dv --head-dim=128 --backward --deterministic
+  repeat_problem dq,dk,dv --head-dim=64 --backward --deterministic
   local idle=("--shape=9x17 --window=9x9 --query-tile=8x16 --key-tile=8x8 --warpgroup-tile=8x8"
     "--shape=17x33x9 --window=5x9x9 --query-tile=1x16x8 --key-tile=1x8x8 --warpgroup-tile=1x8x8")
   for schedule in "${idle[@]}"; do
@@ -172,6 +184,12 @@ run_step() {
     sweep) run_forward --parts=sweep --sweep 500 ;;
     backward) run_backward --parts=problems --pipelines=fused \
       --dtypes=bf16,f16/5 ;;
+    backward-hopper)
+      run_backward --parts=problems --pipelines=fused --dtypes=bf16 \
+        --channels=64 &&
+        run_backward --parts=problems --pipelines=fused --dtypes=bf16 \
+          --channels=128
+      ;;
     backward-probes) run_backward --parts=probes,sweep --sweep 100 ;;
     sanitize) sanitize_runs ;;
     repeat) repeat_runs ;;

@@ -220,8 +220,12 @@ HopperGradientCost combine(const GpuProblem &problem, const GpuChip &chip,
   // An H200 took 8 % longer with 8x10 than with 10x8 queries, by masks and the
   // registers that they need.
   constexpr double irregularMasks = 1.05;
+  // Masks spill where products take all registers.
+  constexpr double spilledMasks = 1.03;
   if (work.irregular && work.masked > 0)
     cost.cycles *= irregularMasks;
+  if (problem.hasKeyRows() && work.masked > 0 && cost.registers == maxRegisters)
+    cost.cycles *= spilledMasks;
   cost.waste = work.blocks * work.computed * scores / needed;
   cost.maskedShare = (1 - work.unmasked) * work.computed / cost.computed;
   double perTime = perMultiprocessor / cost.cycles;

@@ -235,7 +235,8 @@ def NAGPUDeferColumnSums : Pass<"nagpu-defer-column-sums"> {
     values that also add to those of queries, as `nagpu-assign-layouts` builds
     it: there each warpgroup stores its weights, waits for itself, and adds its
     product with its own rows. Where each warpgroup can take a block of 64
-    channels, it now adds the sums over the rows of all warpgroups to its block,
+    channels, or, if there is one block, consecutive columns whose box is a part
+    of the tile's, it now adds the sums over the rows of all warpgroups to these,
     and does so in the next iteration, or behind the loop:
 
     * the weights go to a ring of as many slots as tiles, and an arrival at a
