@@ -51,7 +51,8 @@ gpu.func @copies(%map: !nagpu.tensor_map<1x8x8x64xbf16, tma128>, %b: index,
     nagpu.proxy_fence
     // CHECK: "bar.sync $0, 128;"
     nagpu.named_barrier %id threads 128
-    // CHECK: "@$6 cp.async.bulk.tensor.4d.global.shared::cta.bulk_group [$1, {$2,$3,$4,$5}], [$0];", "r,l,r,r,r,r,b,~{memory}"
+    // CHECK: scf.if
+    // CHECK: "cp.async.bulk.tensor.4d.global.shared::cta.bulk_group [$1, {$2,$3,$4,$5}], [$0];", "r,l,r,r,r,r,~{memory}"
     // CHECK: cp.async.bulk.tensor.4d.global
     // CHECK: "cp.async.bulk.commit_group;"
     nagpu.tma_store %tile to %map[%b, %x, %y, %c]

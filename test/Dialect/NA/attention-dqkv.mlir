@@ -6,7 +6,7 @@
 // RUN: na-opt %s -na-select-schedule="target=sm_90" | FileCheck %s --check-prefix=WARPS
 
 // CHECK-LABEL: func @together
-// CHECK: na.attention_dqkv ins(%{{.*}}) stats(%{{.*}}) outs(%{{.*}}) window(<size = [7]>) ->
+// CHECK: na.attention_dqkv ins(%{{.*}}) stats(%{{.*}}) outs(%{{.*}}) window(<size = [2048]>) ->
 // Without warpgroups each kind of rows has a program of its own.
 // CPU-LABEL: func @together
 // CPU-NOT:     na.attention_dqkv
@@ -24,26 +24,58 @@ func.func @together(%q: tensor<1x8192x32x128xbf16>, %s: tensor<1x8192x32xf32>)
       ins(%q, %q, %q, %q : tensor<1x8192x32x128xbf16>, tensor<1x8192x32x128xbf16>, tensor<1x8192x32x128xbf16>, tensor<1x8192x32x128xbf16>)
       stats(%s, %s : tensor<1x8192x32xf32>, tensor<1x8192x32xf32>)
       outs(%q, %q, %q : tensor<1x8192x32x128xbf16>, tensor<1x8192x32x128xbf16>, tensor<1x8192x32x128xbf16>)
-      window(<size = [7]>)
+      window(<size = [2048]>)
       -> tensor<1x8192x32x128xbf16>, tensor<1x8192x32x128xbf16>, tensor<1x8192x32x128xbf16>
   return %0#0, %0#1, %0#2 : tensor<1x8192x32x128xbf16>, tensor<1x8192x32x128xbf16>, tensor<1x8192x32x128xbf16>
 }
 
 // CHECK-LABEL: func @narrow
-// There are 64 channels for each of two warpgroups, or no such program.
+// With 64 channels each of two warpgroups adds half of the queries.
 // HOPPER-LABEL: func @narrow
-// HOPPER-NOT:     na.attention_dqkv
-// HOPPER:         na.attention_dq
-// HOPPER:         na.attention_dkv
+// HOPPER:        na.attention_dqkv {{.*}}target = "sm_90a"{{.*}}warpgroup_tile
 func.func @narrow(%q: tensor<1x8192x32x64xbf16>, %s: tensor<1x8192x32xf32>)
     -> (tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>) {
   %0:3 = na.attention_dqkv
       ins(%q, %q, %q, %q : tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>)
       stats(%s, %s : tensor<1x8192x32xf32>, tensor<1x8192x32xf32>)
       outs(%q, %q, %q : tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>)
-      window(<size = [7]>)
+      window(<size = [2048]>)
       -> tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>
   return %0#0, %0#1, %0#2 : tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>, tensor<1x8192x32x64xbf16>
+}
+
+// CHECK-LABEL: func @channels32
+// The channels come in blocks of 64.
+// HOPPER-LABEL: func @channels32
+// HOPPER-NOT:     na.attention_dqkv
+// HOPPER:         na.attention_dq
+// HOPPER:         na.attention_dkv
+func.func @channels32(%q: tensor<1x8192x32x32xbf16>, %s: tensor<1x8192x32xf32>)
+    -> (tensor<1x8192x32x32xbf16>, tensor<1x8192x32x32xbf16>, tensor<1x8192x32x32xbf16>) {
+  %0:3 = na.attention_dqkv
+      ins(%q, %q, %q, %q : tensor<1x8192x32x32xbf16>, tensor<1x8192x32x32xbf16>, tensor<1x8192x32x32xbf16>, tensor<1x8192x32x32xbf16>)
+      stats(%s, %s : tensor<1x8192x32xf32>, tensor<1x8192x32xf32>)
+      outs(%q, %q, %q : tensor<1x8192x32x32xbf16>, tensor<1x8192x32x32xbf16>, tensor<1x8192x32x32xbf16>)
+      window(<size = [2048]>)
+      -> tensor<1x8192x32x32xbf16>, tensor<1x8192x32x32xbf16>, tensor<1x8192x32x32xbf16>
+  return %0#0, %0#1, %0#2 : tensor<1x8192x32x32xbf16>, tensor<1x8192x32x32xbf16>, tensor<1x8192x32x32xbf16>
+}
+
+// CHECK-LABEL: func @short
+// Passes over the workspace take longer than two products.
+// HOPPER-LABEL: func @short
+// HOPPER-NOT:     na.attention_dqkv
+// HOPPER:         na.attention_dq
+// HOPPER:         na.attention_dkv
+func.func @short(%q: tensor<1x8192x32x128xbf16>, %s: tensor<1x8192x32xf32>)
+    -> (tensor<1x8192x32x128xbf16>, tensor<1x8192x32x128xbf16>, tensor<1x8192x32x128xbf16>) {
+  %0:3 = na.attention_dqkv
+      ins(%q, %q, %q, %q : tensor<1x8192x32x128xbf16>, tensor<1x8192x32x128xbf16>, tensor<1x8192x32x128xbf16>, tensor<1x8192x32x128xbf16>)
+      stats(%s, %s : tensor<1x8192x32xf32>, tensor<1x8192x32xf32>)
+      outs(%q, %q, %q : tensor<1x8192x32x128xbf16>, tensor<1x8192x32x128xbf16>, tensor<1x8192x32x128xbf16>)
+      window(<size = [7]>)
+      -> tensor<1x8192x32x128xbf16>, tensor<1x8192x32x128xbf16>, tensor<1x8192x32x128xbf16>
+  return %0#0, %0#1, %0#2 : tensor<1x8192x32x128xbf16>, tensor<1x8192x32x128xbf16>, tensor<1x8192x32x128xbf16>
 }
 
 // CHECK-LABEL: func @few

@@ -124,11 +124,12 @@ func.func @all(
 // CHECK:             %[[X:.*]] = arith.addi %{{.*}}, %[[HALF]]
 // CHECK:             nagpu.tma_add %{{.*}}[%{{.*}}, %[[X]], %{{.*}}, %{{.*}}] if
 func.func @narrow(
-    %q: memref<1x32x32x2x64xbf16>, %lse: memref<1x32x32x2xf32>, %dq: memref<1x32x32x2x64xbf16>,
-    %dk: memref<1x32x32x2x64xbf16>, %dv: memref<1x32x32x2x64xbf16>) {
+    %q: memref<1x32x32x2x64xbf16>, %k: memref<1x32x32x2x64xbf16>, %v: memref<1x32x32x2x64xbf16>,
+    %do: memref<1x32x32x2x64xbf16>, %lse: memref<1x32x32x2xf32>, %delta: memref<1x32x32x2xf32>,
+    %dq: memref<1x32x32x2x64xbf16>, %dk: memref<1x32x32x2x64xbf16>, %dv: memref<1x32x32x2x64xbf16>) {
   na.attention_dqkv
-    ins(%q, %q, %q, %q : memref<1x32x32x2x64xbf16>, memref<1x32x32x2x64xbf16>, memref<1x32x32x2x64xbf16>, memref<1x32x32x2x64xbf16>)
-    stats(%lse, %lse : memref<1x32x32x2xf32>, memref<1x32x32x2xf32>)
+    ins(%q, %k, %v, %do : memref<1x32x32x2x64xbf16>, memref<1x32x32x2x64xbf16>, memref<1x32x32x2x64xbf16>, memref<1x32x32x2x64xbf16>)
+    stats(%lse, %delta : memref<1x32x32x2xf32>, memref<1x32x32x2xf32>)
     outs(%dq, %dk, %dv : memref<1x32x32x2x64xbf16>, memref<1x32x32x2x64xbf16>, memref<1x32x32x2x64xbf16>)
     window(<size = [16, 16]>)
     {schedule = #na.schedule<target = "sm_90a", query_tile = [8, 8],
@@ -143,11 +144,12 @@ func.func @narrow(
 // CHECK:           nagpu.named_barrier
 // CHECK:           nagpu.wgmma %{{.*}} transposed lhs_transposed
 func.func @odd(
-    %q: memref<1x32x32x2x64xbf16>, %lse: memref<1x32x32x2xf32>, %dq: memref<1x32x32x2x64xbf16>,
-    %dk: memref<1x32x32x2x64xbf16>, %dv: memref<1x32x32x2x64xbf16>) {
+    %q: memref<1x32x32x2x64xbf16>, %k: memref<1x32x32x2x64xbf16>, %v: memref<1x32x32x2x64xbf16>,
+    %do: memref<1x32x32x2x64xbf16>, %lse: memref<1x32x32x2xf32>, %delta: memref<1x32x32x2xf32>,
+    %dq: memref<1x32x32x2x64xbf16>, %dk: memref<1x32x32x2x64xbf16>, %dv: memref<1x32x32x2x64xbf16>) {
   na.attention_dqkv
-    ins(%q, %q, %q, %q : memref<1x32x32x2x64xbf16>, memref<1x32x32x2x64xbf16>, memref<1x32x32x2x64xbf16>, memref<1x32x32x2x64xbf16>)
-    stats(%lse, %lse : memref<1x32x32x2xf32>, memref<1x32x32x2xf32>)
+    ins(%q, %k, %v, %do : memref<1x32x32x2x64xbf16>, memref<1x32x32x2x64xbf16>, memref<1x32x32x2x64xbf16>, memref<1x32x32x2x64xbf16>)
+    stats(%lse, %delta : memref<1x32x32x2xf32>, memref<1x32x32x2xf32>)
     outs(%dq, %dk, %dv : memref<1x32x32x2x64xbf16>, memref<1x32x32x2x64xbf16>, memref<1x32x32x2x64xbf16>)
     window(<size = [16, 16]>)
     {schedule = #na.schedule<target = "sm_90a", query_tile = [5, 16],
