@@ -198,7 +198,9 @@ def NAGPUPersistentGrid : Pass<"nagpu-persistent-grid"> {
     one, and the first after the last.
 
     A launch with `na.in_order` keeps a CTA for each item: they start in the
-    order of the items, each where one has ended. A kernel whose loop over tiles has been folded away, or of another form, is
+    order of the items, each where one has ended.
+
+    A kernel whose loop over tiles has been folded away, or of another form, is
     left as it is.
   }];
   let dependentDialects = [
