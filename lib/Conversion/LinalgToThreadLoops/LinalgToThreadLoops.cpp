@@ -41,6 +41,9 @@ private:
   Value load(OpOperand &operand);
   SmallVector<Value> buildIndices(OpOperand &operand);
   SmallVector<Value> buildBody(ValueRange outputs);
+  int64_t getElementsPerThread();
+  SmallVector<Value> loadOutputs(bool reduces);
+  void store(ValueRange results);
 
   linalg::LinalgOp op;
   ImplicitLocOpBuilder b;
@@ -96,6 +99,43 @@ SmallVector<Value> LoopsOfLinalg::buildBody(ValueRange outputs) {
   return results;
 }
 
+/// How many elements of the innermost loop one thread computes. With one, too
+/// few bytes are on their way from memory (an H200 reads 1.8 TB/s of f32 so).
+/// They are far from each other, so that neighbours are those of one warp.
+int64_t LoopsOfLinalg::getElementsPerThread() {
+  constexpr int64_t several = 4, fewestApart = 16, manyElements = 1 << 18;
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  int64_t elements = 1;
+  for (int64_t size : sizes)
+    if (!ShapedType::isDynamic(size))
+      elements *= size;
+  bool fits = op.getNumReductionLoops() == 0 && !sizes.empty() &&
+              !ShapedType::isDynamic(sizes.back()) &&
+              sizes.back() % several == 0 &&
+              sizes.back() / several >= fewestApart;
+  return fits && elements >= manyElements ? several : 1;
+}
+
+/// The values of the outputs before an iteration, where something needs them.
+SmallVector<Value> LoopsOfLinalg::loadOutputs(bool reduces) {
+  SmallVector<Value> values;
+  for (OpOperand &init : op.getDpsInitsMutable())
+    values.push_back(op.getMatchingBlockArgument(&init).use_empty() && !reduces
+                         // Arguments without uses are not looked up.
+                         ? init.get()
+                         : load(init));
+  return values;
+}
+
+void LoopsOfLinalg::store(ValueRange results) {
+  for (auto [init, value] : llvm::zip_equal(
+           llvm::make_pointer_range(op.getDpsInitsMutable()), results)) {
+    Type type = cast<MemRefType>(init->get().getType()).getElementType();
+    memref::StoreOp::create(b, truncateValue(b, b.getLoc(), value, type),
+                            init->get(), buildIndices(*init));
+  }
+}
+
 void LoopsOfLinalg::run() {
   SmallVector<utils::IteratorType> kinds = op.getIteratorTypesArray();
   SmallVector<Range> ranges = op.createLoopRanges(b, b.getLoc());
@@ -119,6 +159,11 @@ void LoopsOfLinalg::run() {
     uppers.push_back(sizes[loop]);
   if (uppers.empty())
     uppers.push_back(one);
+  int64_t perThread = getElementsPerThread(), apart = 1;
+  if (perThread > 1) {
+    apart = op.getStaticLoopRanges().back() / perThread;
+    uppers.back() = index(apart);
+  }
   auto outer =
       scf::ParallelOp::create(b, SmallVector<Value>(uppers.size(), zero),
                               uppers, SmallVector<Value>(uppers.size(), one),
@@ -127,18 +172,25 @@ void LoopsOfLinalg::run() {
   for (auto [loop, iv] : llvm::zip(parallel, outer.getInductionVars()))
     ivs[loop] = iv;
 
-  SmallVector<Value> values;
-  for (OpOperand &init : op.getDpsInitsMutable())
-    values.push_back(op.getMatchingBlockArgument(&init).use_empty() &&
-                             reductions.empty()
-                         ? Value()
-                         : load(init));
+  if (perThread > 1) {
+    // All loads come first: none waits for a store.
+    Value first = ivs.back();
+    SmallVector<SmallVector<Value>> results;
+    SmallVector<Value> places;
+    for (int64_t i = 0; i < perThread; ++i) {
+      ivs.back() = arith::AddIOp::create(b, first, index(i * apart));
+      places.push_back(ivs.back());
+      results.push_back(buildBody(loadOutputs(/*reduces=*/false)));
+    }
+    for (auto [place, values] : llvm::zip_equal(places, results)) {
+      ivs.back() = place;
+      store(values);
+    }
+    return;
+  }
+  SmallVector<Value> values = loadOutputs(!reductions.empty());
   SmallVector<Value> results;
   if (reductions.empty()) {
-    // Arguments without uses are not looked up.
-    for (auto [value, init] : llvm::zip(values, op.getDpsInits()))
-      if (!value)
-        value = init;
     results = buildBody(values);
   } else {
     OpBuilder::InsertionGuard guard(b);
@@ -159,12 +211,7 @@ void LoopsOfLinalg::run() {
   }
   if (!reductions.empty())
     b.setInsertionPoint(outer.getBody()->getTerminator());
-  for (auto [init, value] : llvm::zip_equal(
-           llvm::make_pointer_range(op.getDpsInitsMutable()), results)) {
-    Type type = cast<MemRefType>(init->get().getType()).getElementType();
-    memref::StoreOp::create(b, truncateValue(b, b.getLoc(), value, type),
-                            init->get(), buildIndices(*init));
-  }
+  store(results);
 }
 
 /// Whether outputs are indexed by parallel loops alone, so that their values

@@ -95,3 +95,49 @@ func.func @narrow(%x: memref<5x7xf16>, %y: memref<5xf16>) {
       }
   return
 }
+
+// Many elements: an iteration computes four, a quarter of the innermost loop
+// apart.
+// CHECK-LABEL: func @many(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<2048x128xf32>, %[[Y:[a-z0-9]+]]: memref<2048x128xbf16>
+// CHECK:         scf.parallel (%[[I:.*]], %[[J:.*]]) = (%c0, %c0) to (%c2048, %c32) step (%c1, %c1) {
+// CHECK:           %[[J0:.*]] = arith.addi %[[J]], %c0
+// CHECK:           %[[A:.*]] = memref.load %[[X]][%[[I]], %[[J0]]]
+// CHECK:           arith.index_cast %[[J0]]
+// CHECK:           %[[J1:.*]] = arith.addi %[[J]], %c32
+// CHECK:           memref.load %[[X]][%[[I]], %[[J1]]]
+// CHECK:           %[[J3:.*]] = arith.addi %[[J]], %c96
+// CHECK:           memref.load %[[X]][%[[I]], %[[J3]]]
+// CHECK:           memref.store %{{.*}}, %[[Y]][%[[I]], %[[J0]]]
+// CHECK:           memref.store %{{.*}}, %[[Y]][%[[I]], %[[J1]]]
+// CHECK:           memref.store
+// CHECK:           memref.store %{{.*}}, %[[Y]][%[[I]], %[[J3]]]
+// CHECK-NOT:       memref.store
+// CHECK:           scf.reduce
+func.func @many(%x: memref<2048x128xf32>, %y: memref<2048x128xbf16>) {
+  linalg.generic {
+      indexing_maps = [affine_map<(i, j) -> (i, j)>,
+                       affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]}
+      ins(%x : memref<2048x128xf32>) outs(%y : memref<2048x128xbf16>) {
+    ^bb0(%a: f32, %out: bf16):
+      %j = linalg.index 1 : index
+      %0 = arith.index_cast %j : index to i32
+      %1 = arith.sitofp %0 : i32 to f32
+      %2 = arith.mulf %a, %1 : f32
+      %3 = arith.truncf %2 : f32 to bf16
+      linalg.yield %3 : bf16
+  }
+  return
+}
+
+// An odd number in the innermost loop, or few elements: one for each.
+// CHECK-LABEL: func @odd(
+// CHECK:         to (%c4096, %c130) step
+// CHECK:         to (%c64, %c128) step
+func.func @odd(%x: memref<4096x130xf32>, %y: memref<4096x130xf32>,
+               %u: memref<64x128xf32>, %v: memref<64x128xf32>) {
+  linalg.copy ins(%x : memref<4096x130xf32>) outs(%y : memref<4096x130xf32>)
+  linalg.copy ins(%u : memref<64x128xf32>) outs(%v : memref<64x128xf32>)
+  return
+}
