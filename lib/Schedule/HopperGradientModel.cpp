@@ -113,17 +113,8 @@ getBudgets(const GpuProblem &problem, const GpuChip &chip, const Shape &shape) {
 /// block, parts of the box of queries.
 bool canDivideSums(const GpuProblem &problem,
                    const std::vector<int64_t> &columns) {
-  constexpr int64_t columnMultiple = 8;
-  if (problem.gradient != Gradient::All || problem.headDim > ownRows)
-    return true;
-  int64_t count = 1, first = 1;
-  for (int64_t extent : columns) {
-    count *= extent;
-    if (first == 1)
-      first = extent;
-  }
-  return first % maxGradientWarpgroups == 0 &&
-         count % (maxGradientWarpgroups * columnMultiple) == 0;
+  return problem.gradient != Gradient::All || problem.headDim > ownRows ||
+         findDividedAxis(columns, maxGradientWarpgroups);
 }
 
 /// What all axes contribute together.
@@ -392,10 +383,10 @@ static bool isFasterTogether(const GpuProblem &problem, const GpuChip &chip,
   for (Gradient gradient : {Gradient::Queries, Gradient::KeysAndValues}) {
     GpuProblem part = problem;
     part.gradient = gradient;
-    std::vector<HopperTiling> best = Search(part, chip, 1).run();
-    if (best.empty())
+    std::optional<HopperTiling> best = searchHopperGradient(part, chip);
+    if (!best)
       return true;
-    apart += predictHopperGradient(part, chip, best.front())->cycles;
+    apart += predictHopperGradient(part, chip, *best)->cycles;
   }
   return together < apart;
 }

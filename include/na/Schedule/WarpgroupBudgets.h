@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 namespace na::schedule {
 
@@ -55,6 +56,25 @@ constexpr int64_t countProductRegisters(int64_t keys, int64_t values) {
 constexpr int64_t countStartRegisters(int64_t groups, int64_t blocks = 1) {
   constexpr int64_t registers = 65536;
   return registers / (128 * (1 + groups) * blocks) / 8 * 8;
+}
+
+/// The axis on which a box of columns is divided between `groups` warpgroups,
+/// so that each has consecutive ones, in multiples of the 8 rows over which
+/// panels are swizzled; none if it cannot be.
+template <typename BoxTy>
+std::optional<size_t> findDividedAxis(const BoxTy &box, int64_t groups) {
+  constexpr int64_t swizzledRows = 8;
+  int64_t columns = 1;
+  std::optional<size_t> first;
+  for (size_t axis = 0; axis < box.size(); ++axis) {
+    columns *= box[axis];
+    if (!first && box[axis] > 1)
+      first = axis;
+  }
+  if (!first || box[*first] % groups != 0 ||
+      columns % (groups * swizzledRows) != 0)
+    return std::nullopt;
+  return first;
 }
 
 /// What a thread of a consumer has at most.

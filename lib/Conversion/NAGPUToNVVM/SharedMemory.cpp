@@ -17,16 +17,20 @@ using namespace mlir::nagpu;
 
 namespace {
 
-struct ConvertSlot : OpConversionPattern<SlotOp> {
-  using OpConversionPattern::OpConversionPattern;
+/// A slot of a ring, or a panel or rows of a tile: parts of the same size lie
+/// one behind the other.
+template <typename PartOp>
+struct ConvertPart : OpConversionPattern<PartOp> {
+  using OpConversionPattern<PartOp>::OpConversionPattern;
 
   LogicalResult
-  matchAndRewrite(SlotOp op, OpAdaptor adaptor,
+  matchAndRewrite(PartOp op, typename PartOp::Adaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     ThreadBuilder b(op, rewriter, 1);
     Value index = b.cast(adaptor.getIndex(), b.getI32Type());
-    int64_t bytes = cast<SharedType>(op.getRing().getType()).getSlotBytes();
-    rewriter.replaceOp(op, b.add(adaptor.getRing(), b.mul(index, bytes)));
+    int64_t bytes = op.getResult().getType().getSlotBytes();
+    Value whole = adaptor.getOperands().front();
+    rewriter.replaceOp(op, b.add(whole, b.mul(index, bytes)));
     return success();
   }
 };
@@ -293,7 +297,8 @@ struct ConvertBarrier : OpConversionPattern<BarrierOp> {
 
 void nagpu::populateSharedMemoryPatterns(const TypeConverter &converter,
                                          RewritePatternSet &patterns) {
-  patterns.add<ConvertPlaced<AllocOp>, ConvertSlot, ConvertAsyncCopy,
+  patterns.add<ConvertPlaced<AllocOp>, ConvertPart<SlotOp>,
+               ConvertPart<PanelOp>, ConvertPart<RowsOp>, ConvertAsyncCopy,
                ConvertAsyncCommit, ConvertAsyncWait, ConvertBarrier>(
       converter, patterns.getContext());
 }

@@ -160,34 +160,6 @@ private:
   }
 };
 
-struct ConvertPanel : OpConversionPattern<PanelOp> {
-  using OpConversionPattern::OpConversionPattern;
-
-  LogicalResult
-  matchAndRewrite(PanelOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    ThreadBuilder b(op, rewriter, 1);
-    Value index = b.cast(adaptor.getIndex(), b.getI32Type());
-    int64_t bytes = op.getTile().getType().getPanelBytes();
-    rewriter.replaceOp(op, b.add(adaptor.getTile(), b.mul(index, bytes)));
-    return success();
-  }
-};
-
-struct ConvertRows : OpConversionPattern<RowsOp> {
-  using OpConversionPattern::OpConversionPattern;
-
-  LogicalResult
-  matchAndRewrite(RowsOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    ThreadBuilder b(op, rewriter, 1);
-    Value index = b.cast(adaptor.getIndex(), b.getI32Type());
-    int64_t bytes = op.getResult().getType().getPanelBytes();
-    rewriter.replaceOp(op, b.add(adaptor.getTile(), b.mul(index, bytes)));
-    return success();
-  }
-};
-
 struct ConvertStoreTransposed : OpConversionPattern<StoreTransposedOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -256,6 +228,6 @@ private:
 
 void nagpu::populateStorePatterns(const TypeConverter &converter,
                                   RewritePatternSet &patterns) {
-  patterns.add<ConvertStore, ConvertPanel, ConvertRows, ConvertStoreTransposed>(
-      converter, patterns.getContext());
+  patterns.add<ConvertStore, ConvertStoreTransposed>(converter,
+                                                     patterns.getContext());
 }

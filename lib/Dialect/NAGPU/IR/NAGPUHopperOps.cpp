@@ -424,9 +424,9 @@ LogicalResult WgmmaOp::verify() {
       failed(verifySize(*this, "result", 1, "N", result.getColumns(), columns,
                         "rhs")))
     return failure();
-  if (depth % 16 != 0)
+  if (depth % stepDepth != 0)
     return emitOpError() << "'lhs' dimension 1 (K) is " << depth
-                         << ", expected a multiple of 16";
+                         << ", expected a multiple of " << stepDepth;
   for (OpOperand &use : getResult().getUses()) {
     Operation *user = use.getOwner();
     auto next = dyn_cast<WgmmaOp>(user);

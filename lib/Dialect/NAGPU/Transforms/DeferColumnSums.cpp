@@ -9,6 +9,7 @@
 
 #include "na/Dialect/NAGPU/IR/NAGPU.h"
 #include "na/Dialect/NAGPU/Transforms/Passes.h"
+#include "na/Schedule/WarpgroupBudgets.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -103,7 +104,7 @@ private:
   SmallVector<Value> panels;
   /// With one block of channels, each warpgroup adds a part of the columns: the
   /// axis of their box that is divided.
-  std::optional<int64_t> splitAxis;
+  std::optional<size_t> splitAxis;
   /// What a warpgroup adds.
   FragmentType sumType;
   TypedValue<TensorMapType> map;
@@ -161,23 +162,17 @@ bool SumsDeferrer::matchSums() {
 /// Whether each warpgroup can add a part of the columns: consecutive ones,
 /// whose box is a part of the tile's.
 bool SumsDeferrer::matchColumns() {
-  constexpr int64_t columnMultiple = 8;
-  int64_t columns = sumType.getColumns();
-  if (sums.products.size() != 1 || columns % (groups * columnMultiple) != 0)
+  if (sums.products.size() != 1)
     return false;
   // [batch, axes.., channels]
-  ArrayRef<int64_t> box = map.getType().getShape();
-  for (auto [axis, extent] : llvm::enumerate(box.drop_back()))
-    if (extent > 1) {
-      if (extent % groups != 0)
-        return false;
-      splitAxis = axis;
-      break;
-    }
+  splitAxis = ::na::schedule::findDividedAxis(
+      map.getType().getShape().drop_back(), groups);
+  if (!splitAxis)
+    return false;
   sumType = FragmentType::get(
-      sumType.getContext(), {warpgroupRows, columns / groups},
+      sumType.getContext(), {warpgroupRows, sumType.getColumns() / groups},
       sumType.getElementType(), sumType.getRole(), sumType.getWarps());
-  return splitAxis.has_value();
+  return true;
 }
 
 /// The products of the block before the sums.
@@ -244,6 +239,11 @@ bool SumsDeferrer::match() {
 //===----------------------------------------------------------------------===//
 // What becomes of it
 //===----------------------------------------------------------------------===//
+
+static SharedType withShape(SharedType type, ArrayRef<int64_t> shape) {
+  return SharedType::get(type.getContext(), shape, type.getElementType(),
+                         type.getSwizzle());
+}
 
 Slot SumsDeferrer::retreat(Slot slot) {
   Value wraps =
@@ -319,12 +319,9 @@ Value SumsDeferrer::issue(Slot previous) {
     Value tile = getTile(previous.index, index(i));
     if (splitAxis) {
       auto type = cast<SharedType>(tile.getType());
-      int64_t part[] = {sumType.getColumns(), type.getColumns()};
-      tile = RowsOp::create(b,
-                            SharedType::get(b.getContext(), part,
-                                            type.getElementType(),
-                                            type.getSwizzle()),
-                            tile, group);
+      tile = RowsOp::create(
+          b, withShape(type, {sumType.getColumns(), type.getColumns()}), tile,
+          group);
     }
     tiles.push_back(tile);
   }
@@ -453,20 +450,14 @@ void SumsDeferrer::run() {
   b.setInsertionPoint(roles);
   auto tile = cast<SharedType>(sums.weights.getDest().getType());
   auto makeRing = [&](SharedType type, int64_t slots) -> Value {
-    int64_t shape[] = {slots, type.getRows(), type.getColumns()};
-    return AllocOp::create(b,
-                           SharedType::get(b.getContext(), shape,
-                                           type.getElementType(),
-                                           type.getSwizzle()),
-                           IntegerAttr());
+    return AllocOp::create(
+        b, withShape(type, {slots, type.getRows(), type.getColumns()}),
+        IntegerAttr());
   };
   weights = makeRing(tile, stages * groups);
   auto whole = cast<SharedType>(sums.adds[0].getSource().getType());
-  int64_t part[] = {sumType.getColumns(), whole.getColumns()};
-  staging =
-      makeRing(SharedType::get(b.getContext(), part, whole.getElementType(),
-                               whole.getSwizzle()),
-               groups);
+  staging = makeRing(
+      withShape(whole, {sumType.getColumns(), whole.getColumns()}), groups);
   if (splitAxis) {
     map = buildPartMap();
     b.setInsertionPoint(roles);

@@ -145,28 +145,17 @@ class Tile:
         return self.slot.data
 
 
-class Panel(Tile):
-    """Some columns of a tile."""
+class Part(Tile):
+    """Some rows (axis 0) or columns (axis 1) of a tile."""
 
-    def __init__(self, tile, first, columns):
+    def __init__(self, tile, axis, first, count):
         super().__init__([tile.slot])
-        self.columns = slice(first, first + columns)
+        part = slice(first, first + count)
+        self.region = (part, slice(None)) if axis == 0 else (slice(None), part)
 
     @property
     def data(self):
-        return self.slot.data[:, self.columns]
-
-
-class Rows(Tile):
-    """Some rows of a tile."""
-
-    def __init__(self, tile, first, rows):
-        super().__init__([tile.slot])
-        self.rows = slice(first, first + rows)
-
-    @property
-    def data(self):
-        return self.slot.data[self.rows]
+        return self.slot.data[self.region]
 
 
 class Unknown:
@@ -363,19 +352,18 @@ class Block:
     def _nagpu_slot(self, agent, op, args, env):
         return Tile([self.pick(args[0].slots, args[1])])
 
+    def part(self, op, args, axis):
+        count = tile_type(op.result_types[0])[0][axis]
+        first = args[1] * count
+        if not 0 <= first < args[0].slot.data.shape[axis]:
+            raise Fault(f"{op.name} {args[1]}")
+        return Part(args[0], axis, first, count)
+
     def _nagpu_panel(self, agent, op, args, env):
-        (_, columns), _ = tile_type(op.result_types[0])
-        first = args[1] * columns
-        if not 0 <= first < args[0].slot.data.shape[1]:
-            raise Fault(f"panel {args[1]}")
-        return Panel(args[0], first, columns)
+        return self.part(op, args, 1)
 
     def _nagpu_rows(self, agent, op, args, env):
-        (rows, _), _ = tile_type(op.result_types[0])
-        first = args[1] * rows
-        if not 0 <= first < args[0].slot.data.shape[0]:
-            raise Fault(f"rows {args[1]}")
-        return Rows(args[0], first, rows)
+        return self.part(op, args, 0)
 
     def _nagpu_store_transposed(self, agent, op, args, env):
         source, dest = args
